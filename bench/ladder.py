@@ -39,8 +39,7 @@ from assay.memory.engine import Engine
 from assay.online.graduation import Gains, GraduationEvidence, all_hold, conditions
 from assay.online.ladder import Ladder, metric_of_gain, offline_evidence
 from assay.records import LoggedQuery, Scope
-from assay.records.flags import Arm, StepOutcome, VoteKind
-from assay.records.ladder import Sides
+from assay.records.flags import Arm, Sides, StepOutcome, VoteKind
 from assay.settings import Settings
 from assay.statistics.intervals import mean_interval
 from assay.statistics.online_tests import credit, team_draft

@@ -70,11 +70,27 @@ if TYPE_CHECKING:
     from assay.memory.importing import ImportReport
     from assay.memory.ingesting import IngestReport
     from assay.records.access import CreatedToken, SignInLine, SignInList, TokenLine, TokenList
-    from assay.records.analysis import Aggregates, Analysis, Patterns
-    from assay.records.audit_log import AuditChains, AuditPage
+    from assay.records.analysis import (
+        Aggregates,
+        Analysis,
+        Patterns,
+        PromptComparison,
+        PromptDiff,
+        PromptList,
+        PromptVersions,
+        SplitStanding,
+    )
     from assay.records.datasets import AgreementReport, AppliedLabels
-    from assay.records.flags import FlagList, FlagState, LadderStep
-    from assay.records.ladder import CollectedVotes, LadderList, LadderPage, TrialState, WatchedChanges
+    from assay.records.flags import (
+        CollectedVotes,
+        FlagList,
+        FlagState,
+        LadderList,
+        LadderPage,
+        LadderStep,
+        TrialState,
+        WatchedChanges,
+    )
     from assay.records.learning import (
         AnswerRating,
         CaughtUp,
@@ -86,6 +102,8 @@ if TYPE_CHECKING:
         Validated,
     )
     from assay.records.maintenance import (
+        AuditChains,
+        AuditPage,
         BroughtBack,
         CheckpointLine,
         CheckpointPage,
@@ -94,7 +112,6 @@ if TYPE_CHECKING:
         RetentionReport,
     )
     from assay.records.memory_list import HealthReport
-    from assay.records.prompts import PromptComparison, PromptDiff, PromptList, PromptVersions, SplitStanding
     from assay.records.research_log import PromptVersion, SessionEvaluation, SessionPage, StoredResearch, TracedAnswer
     from assay.records.run_results import FileMeasurement, WrittenReport
     from assay.research.custom import CustomDimension

@@ -51,12 +51,28 @@ from assay.records import (
     Why,
 )
 from assay.records.access import Access, CreatedToken, SignInLine, SignInList, TokenLine, TokenList
-from assay.records.analysis import Aggregates, Analysis, Patterns
-from assay.records.audit_log import AuditChains, AuditPage
+from assay.records.analysis import (
+    Aggregates,
+    Analysis,
+    Patterns,
+    PromptComparison,
+    PromptDiff,
+    PromptList,
+    PromptVersions,
+    SplitStanding,
+)
 from assay.records.datasets import DatasetOverview
-from assay.records.flags import FlagList, FlagState, LadderStep, VoteKind
-from assay.records.gate_results import GateResult
-from assay.records.ladder import CollectedVotes, LadderList, LadderPage, TrialState, WatchedChanges
+from assay.records.flags import (
+    CollectedVotes,
+    FlagList,
+    FlagState,
+    LadderList,
+    LadderPage,
+    LadderStep,
+    TrialState,
+    VoteKind,
+    WatchedChanges,
+)
 from assay.records.learning import (
     AnswerRating,
     CaughtUp,
@@ -67,8 +83,8 @@ from assay.records.learning import (
     RolledBack,
     Validated,
 )
+from assay.records.maintenance import AuditChains, AuditPage
 from assay.records.memory_list import HealthReport
-from assay.records.prompts import PromptComparison, PromptDiff, PromptList, PromptVersions, SplitStanding
 from assay.records.research_log import (
     PromptVersion,
     ResearchAnswer,
@@ -77,7 +93,7 @@ from assay.records.research_log import (
     SessionPage,
     StoredResearch,
 )
-from assay.records.run_results import ComparisonResult, RunSummary
+from assay.records.run_results import ComparisonResult, GateResult, RunSummary
 from assay.verbs import Verb, auditing, health, reading, searching, usage
 from assay.verbs import access as access_verbs
 from assay.verbs import analysis as analysis_verbs

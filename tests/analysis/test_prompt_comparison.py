@@ -10,7 +10,7 @@ from assay.analysis.prompt_comparison import (
     LEAST_PAIRS,
     compare_versions,
 )
-from assay.records.prompts import PromptComparison, PromptMetric, PromptVerdict
+from assay.records.analysis import PromptComparison, PromptMetric, PromptVerdict
 from assay.records.research_log import ResearchSession
 
 

@@ -15,8 +15,7 @@ from assay.flags import known
 from assay.online.graduation import Gains, GraduationEvidence, all_hold, conditions
 from assay.online.ladder import OfflineEvidence
 from assay.records import AbTestStatus, LoggedQuery, Origin
-from assay.records.flags import Arm, StepOutcome, VoteKind
-from assay.records.ladder import Sides
+from assay.records.flags import Arm, Sides, StepOutcome, VoteKind
 
 FLAG = "docscore_aggregation"
 GAINS = Gains(queries=120, mean=0.05, low=0.01)

@@ -11,8 +11,7 @@ from tests.online.conftest import Online
 from assay.errors import InputError
 from assay.online.trials import VoteResult
 from assay.records import AbTestStatus
-from assay.records.flags import Arm, VoteKind
-from assay.records.ladder import TrialStanding
+from assay.records.flags import Arm, TrialStanding, VoteKind
 from assay.statistics.online_tests import FEWEST_PER_ARM
 
 FLAG = "mmr"

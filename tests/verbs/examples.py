@@ -21,8 +21,7 @@ from assay.memory import retention
 from assay.online.graduation import Gains
 from assay.online.ladder import OfflineEvidence
 from assay.records import Judgment, JudgmentSource, LoggedQuery, Scope, SearchRequest, TaskReport
-from assay.records.flags import Arm, VoteKind
-from assay.records.ladder import Sides
+from assay.records.flags import Arm, Sides, VoteKind
 from assay.records.learning import LearnedTerm, TermState
 from assay.settings import Settings
 from assay.storage.repositories.learning import Cycle

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import NamedTuple
 
 from assay.records import Scope
-from assay.records.audit_log import AuditChain, AuditChains, AuditLine
+from assay.records.maintenance import AuditChain, AuditChains, AuditLine
 from assay.storage import Store
 from assay.storage.repositories.history import AuditFilter
 

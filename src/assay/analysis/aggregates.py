@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 from assay.records.analysis import Aggregates, Direction, FailedDimension, IterationSummary, ScoreSummary, Trend, Week
-from assay.records.interval import Interval
+from assay.records.evaluations import Interval
 from assay.records.research_log import AskedAgain, DayOfResearch, ResearchTotals, Spread
 from assay.statistics.independent_samples import half_width
 from assay.statistics.intervals import UNIT, cut, unseen_share, wilson

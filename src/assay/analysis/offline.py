@@ -18,8 +18,7 @@ from assay.analysis.prompts import PromptBook
 from assay.errors import BadValue, NothingMeasured
 from assay.models.chat import ChatModel
 from assay.records import Scope
-from assay.records.analysis import Aggregates, Analysis, Pattern, PatternOptions, Patterns
-from assay.records.prompts import PromptComparison
+from assay.records.analysis import Aggregates, Analysis, Pattern, PatternOptions, Patterns, PromptComparison
 from assay.records.research_log import ResearchFilter, ResearchSession
 from assay.storage import Store
 from assay.storage.repositories.research import LARGEST_PAGE

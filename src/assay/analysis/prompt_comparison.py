@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.analysis.questions import question_key
-from assay.records.prompts import PromptComparison, PromptMetric, PromptVerdict
+from assay.records.analysis import PromptComparison, PromptMetric, PromptVerdict
 from assay.records.research_log import ResearchSession
 from assay.statistics.independent_samples import mean_difference
 from assay.statistics.inputs import Floats

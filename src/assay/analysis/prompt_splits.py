@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from assay.analysis.offline import MOST_SESSIONS, newest
 from assay.analysis.questions import question_key
-from assay.records.prompts import SplitSide, SplitStanding
+from assay.records.analysis import SplitSide, SplitStanding
 from assay.records.research_log import PromptSplit, ResearchFilter, ResearchSession
 from assay.statistics.independent_samples import half_width
 from assay.statistics.intervals import UNIT, mean_interval

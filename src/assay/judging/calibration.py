@@ -18,7 +18,7 @@ from assay.errors import BadValue, NothingMeasured
 from assay.judging.canaries import canaries, void_reason
 from assay.judging.labels import LabelledCase, Labels, case_key, question_key
 from assay.models.chat import alias_reason, side_by_side
-from assay.records.interval import Agreement
+from assay.records.evaluations import Agreement
 from assay.records.judging import Calibration, JudgedAnswer, JudgeInput, RubricKind, Usage
 from assay.statistics.agreement import Weights, cohen_kappa, krippendorff_alpha
 from assay.statistics.calibration import FEW_LABELS, ppi_mean
@@ -28,7 +28,7 @@ from assay.statistics.intervals import wilson
 if TYPE_CHECKING:
     from assay.clock import Clock
     from assay.judging.protocol import Judging
-    from assay.records.interval import Interval
+    from assay.records.evaluations import Interval
 
 # --- Earlier calibrations of the same judge ---
 #

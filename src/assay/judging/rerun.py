@@ -15,7 +15,7 @@ from assay.errors import BadValue, InputError, NothingMeasured
 from assay.judging.canaries import judge_with_canaries
 from assay.judging.model_judge import differ
 from assay.models.chat import side_by_side
-from assay.records.interval import Agreement
+from assay.records.evaluations import Agreement
 from assay.records.judging import JudgedAnswer, JudgeInput, RubricKind, StoredVerdict
 from assay.statistics.agreement import Weights, cohen_kappa
 from assay.statistics.intervals import wilson
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from assay.judging.protocol import Judging
     from assay.records import Scope
-    from assay.records.interval import Interval
+    from assay.records.evaluations import Interval
     from assay.storage import Store
 
 # --- Judging an old run with another judge ---

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.records.ladder import GraduationCondition, Guardrail, Sides
+from assay.records.flags import GraduationCondition, Guardrail, Sides
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -27,8 +27,16 @@ from assay.online.graduation import (
 from assay.online.shadow import DROPPED
 from assay.online.trials import Trials, decision_of, find_test, lacks_correction, ratio_of
 from assay.records import AbTest, AbTestStatus, Scope, ShadowRun
-from assay.records.flags import LadderStep, Step, StepOutcome
-from assay.records.ladder import GraduationCondition, Guardrail, LadderPage, ShadowSummary, Sides
+from assay.records.flags import (
+    GraduationCondition,
+    Guardrail,
+    LadderPage,
+    LadderStep,
+    ShadowSummary,
+    Sides,
+    Step,
+    StepOutcome,
+)
 from assay.statistics.intervals import bootstrap_mean
 
 if TYPE_CHECKING:

@@ -26,9 +26,8 @@ from assay.errors import InputError, RecordNotFound
 from assay.flags import Flags, FlagState, known
 from assay.hashing import HASH_PREFIX, content_hash
 from assay.records import AbTest, AbTestStatus, Scope
-from assay.records.flags import AbVote, Arm, LadderStep, Step, StepOutcome, VoteKind
-from assay.records.interval import Interval
-from assay.records.ladder import SampleSplit, TrialStanding
+from assay.records.evaluations import Interval
+from assay.records.flags import AbVote, Arm, LadderStep, SampleSplit, Step, StepOutcome, TrialStanding, VoteKind
 from assay.statistics.independent_samples import mean_difference
 from assay.statistics.intervals import bootstrap_mean
 from assay.statistics.online_tests import SampleRatio, Successes, beta_binomial, chance_of_higher_mean, sample_ratio

@@ -19,7 +19,6 @@ from assay.records.answers import (
     RetrievedChunk,
     RubricVerdict,
 )
-from assay.records.erasing import Erased, ErasedMemory, ErasurePlan, Forget, Titled
 from assay.records.evaluations import CaseRun, CaseStatus, Rate
 from assay.records.evidence import (
     AbTest,
@@ -40,6 +39,7 @@ from assay.records.evidence import (
     RunType,
     ShadowRun,
 )
+from assay.records.maintenance import Erased, ErasedMemory, ErasurePlan, Forget, Titled
 from assay.records.memory import Author, AuthorKind, Chunk, Edge, EdgeKind, Format, MemoryRecord, MemoryStatus, Tier
 from assay.records.memory_list import (
     FolderCounts,

@@ -19,9 +19,9 @@ from assay.errors import BadValue
 from assay.hashing import canonical_json, content_hash
 from assay.records import values
 from assay.records.answers import EquivalenceClasses, FolderMode, GoldAnchors
+from assay.records.evaluations import Agreement
 from assay.records.evidence import JudgmentSource
 from assay.records.fields import allow, one_of, require
-from assay.records.interval import Agreement
 from assay.records.memory import Edge, Format, Tier
 from assay.records.saving import SaveTask
 from assay.records.searching import MAX_QUERY, Intent

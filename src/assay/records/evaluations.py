@@ -1,5 +1,6 @@
-"""Evaluation runs: the outcome of each case, rates, and the run with its instrument.
+"""Evaluation runs: intervals, the outcome of each case, rates, and the run with its instrument.
 
+- Estimates with their interval.
 - The outcome of a case: a value, or the reason why there is none.
 - Rates, with what could not be counted.
 - One case as it was run, and the usage of the judge.
@@ -13,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from assay.errors import BadValue
 from assay.hashing import content_hash
@@ -21,6 +22,56 @@ from assay.records import values
 from assay.records.answers import GivenAnswer, RetrievedChunk
 from assay.records.fields import allow, one_of, require
 from assay.records.saving import Written
+
+# --- Estimates with their interval ---
+
+Method = Literal[
+    "t",
+    "clustered_t",
+    "bootstrap",
+    "clustered_bootstrap",
+    "no_variance",
+    "wilson",
+    "clopper_pearson",
+    "ppi",
+    "ppi_no_variance",
+    "not_computable",
+]
+"""How an interval was made."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Interval:
+    """An estimate and the range that its data leave open."""
+
+    estimate: float
+    low: float | None
+    """None: these data put no limit on that side."""
+    high: float | None
+    level: float
+    n: int
+    method: Method
+
+    def contains(self, value: float) -> bool:
+        """Whether these data leave that value open."""
+        return (self.low is None or self.low <= value) and (self.high is None or value <= self.high)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Agreement:
+    """Agreement beyond chance: 1 is perfect, 0 is chance, below is worse than chance."""
+
+    value: float | None
+    """None where chance alone would agree always."""
+    low: float | None
+    high: float | None
+    level: float
+    n: int
+    """Items that count: those with at least two ratings."""
+    undefined: int
+    """Resamples that had no value and are left out of the interval."""
+    method: Literal["bootstrap", "no_disagreement", "not_computable"]
+
 
 # --- The outcome of a case: a value, or the reason why there is none ---
 

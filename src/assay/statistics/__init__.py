@@ -12,7 +12,7 @@
 - `special`: the distribution functions that the tests need.
 """
 
-from assay.records.interval import Agreement, Interval
+from assay.records.evaluations import Agreement, Interval
 from assay.statistics.agreement import (
     AgreementClass,
     RankAgreement,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import BadValue
-from assay.records.interval import Agreement
+from assay.records.evaluations import Agreement
 from assay.statistics.inputs import Floats, finite, numbers, one_of, open_share, same_length, whole
 from assay.statistics.intervals import unseen_share
 

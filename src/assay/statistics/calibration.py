@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from assay.errors import BadValue
-from assay.records.interval import Interval
+from assay.records.evaluations import Interval
 from assay.statistics.inputs import Floats, Ints, binary, numbers, open_share, same_length, units_of, whole, within
 from assay.statistics.intervals import Bounds, as_bounds, cut, mean_interval, unseen_share
 from assay.statistics.special import t_quantile

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.errors import BadValue
-from assay.records.interval import Interval
+from assay.records.evaluations import Interval
 from assay.statistics.inputs import Floats, Labels, Units, numbers, open_share, positive, same_length, units_of, whole
 from assay.statistics.intervals import DIFFERENCE, RESAMPLES, as_bounds, bootstrap_mean
 from assay.statistics.paired_tests import (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from assay.errors import BadValue
-from assay.records.interval import Interval, Method
+from assay.records.evaluations import Interval, Method
 from assay.statistics.inputs import Floats, Labels, Units, numbers, open_share, same_length, units_of, whole
 from assay.statistics.special import beta_quantile, normal_cdf, normal_quantile, t_quantile
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from assay.access import acts
 from assay.records.access import Access
-from assay.records.audit_log import AuditChains, AuditPage
+from assay.records.maintenance import AuditChains, AuditPage
 from assay.verbs.fields import Moment
 from assay.verbs.paging import PageCursor, PageLimit, read_cursor, row_number, write_cursor
 from assay.verbs.verb import Caller, Family, HttpRoute, Request, Verb

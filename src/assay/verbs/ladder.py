@@ -8,8 +8,7 @@ from pydantic import ConfigDict, Field
 
 from assay.access import acts
 from assay.records.evidence import AbTest
-from assay.records.flags import LadderStep, VoteKind
-from assay.records.ladder import CollectedVotes, LadderList, LadderPage, TrialState, WatchedChanges
+from assay.records.flags import CollectedVotes, LadderList, LadderPage, LadderStep, TrialState, VoteKind, WatchedChanges
 from assay.verbs.fields import NAME
 from assay.verbs.verb import Caller, Family, HttpRoute, Request, Verb
 

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from assay.access import acts
 from assay.errors import NothingMeasured
-from assay.records.prompts import PromptComparison, PromptDiff, PromptList, PromptVersions, SplitStanding
+from assay.records.analysis import PromptComparison, PromptDiff, PromptList, PromptVersions, SplitStanding
 from assay.records.research_log import LONGEST_PROMPT, PromptSplit, PromptVersion
 from assay.verbs.fields import NAME, Whole, YesNo
 from assay.verbs.verb import Caller, Family, HttpRoute, Request, Verb

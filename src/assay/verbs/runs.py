@@ -18,8 +18,7 @@ from assay.access import acts
 from assay.clock import Clock
 from assay.errors import RunFailed, RunNotFound, ServerBusy
 from assay.records import EvalResult, Mode
-from assay.records.gate_results import GateResult
-from assay.records.run_results import ComparisonResult, ListedRun, RunSummary
+from assay.records.run_results import ComparisonResult, GateResult, ListedRun, RunSummary
 from assay.verbs.fields import NAME, NO_PATH, Whole
 from assay.verbs.paging import PageCursor, PageLimit, cut_page, read_cursor, row_number
 from assay.verbs.verb import Caller, Family, HttpRoute, McpTool, Progress, Request, Verb

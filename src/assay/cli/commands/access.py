@@ -17,7 +17,7 @@ from assay.errors import StorageError
 from assay.formats.grid import grid
 from assay.hashing import canonical_json
 from assay.records.access import Access, SignInLine, TokenLine
-from assay.records.audit_log import AuditChain, AuditChains, AuditPage
+from assay.records.maintenance import AuditChain, AuditChains, AuditPage
 from assay.verbs import access, auditing
 
 # --- `assay token create|list|revoke|sessions|end`: who may reach a server from elsewhere, and who is signed in ---

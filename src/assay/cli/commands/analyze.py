@@ -10,7 +10,7 @@ import typer
 from assay.cli.surface import Surface, command
 from assay.formats.grid import grid
 from assay.records.analysis import Aggregates, Analysis, Pattern, Patterns, ScoreSummary, Trend
-from assay.records.interval import Interval
+from assay.records.evaluations import Interval
 from assay.verbs import analysis as analysis_verbs
 
 SinceOption = Annotated[str | None, typer.Option(metavar="TIME", help="Asked at this moment or later.")]

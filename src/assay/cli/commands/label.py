@@ -29,7 +29,7 @@ from assay.evaluation.labelling import (
 )
 from assay.formats.grid import grid
 from assay.records.datasets import AgreementReport, AppliedLabels
-from assay.records.interval import Agreement
+from assay.records.evaluations import Agreement
 from assay.verbs import files
 
 WhatArgument = Annotated[

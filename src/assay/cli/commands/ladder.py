@@ -21,8 +21,7 @@ from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import run_dataset, share_held
 from assay.formats.grid import grid
 from assay.records.datasets import Dataset
-from assay.records.flags import LadderStep, StepOutcome, VoteKind
-from assay.records.ladder import LadderPage, TrialStanding
+from assay.records.flags import LadderPage, LadderStep, StepOutcome, TrialStanding, VoteKind
 from assay.verbs import flags as flag_verbs
 from assay.verbs import ladder as ladder_verbs
 

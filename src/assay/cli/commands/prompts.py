@@ -12,7 +12,7 @@ import typer
 from assay.cli.surface import Surface, command
 from assay.errors import InputError
 from assay.formats.grid import grid
-from assay.records.prompts import PromptComparison, PromptMetric, SplitSide, SplitStanding
+from assay.records.analysis import PromptComparison, PromptMetric, SplitSide, SplitStanding
 from assay.records.research_log import PromptVersion
 from assay.verbs import prompts as prompt_verbs
 

@@ -12,7 +12,7 @@ from assay.cli.surface import Surface, command
 from assay.errors import NothingMeasured
 from assay.formats.grid import grid
 from assay.records import Scope
-from assay.records.ladder import ShadowSummary
+from assay.records.flags import ShadowSummary
 
 if TYPE_CHECKING:
     from assay.memory.engine import Engine

@@ -17,7 +17,7 @@ from assay.evaluation.run_metrics import name_floors
 from assay.metrics.spec import MetricSpec
 from assay.records import values
 from assay.records.fields import plain, require
-from assay.records.gate_results import GateResult, RuleVerdict, Status
+from assay.records.run_results import GateResult, RuleVerdict, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Row, Select, Text, bindparam, delete, func
 
 from assay.hashing import canonical_json
 from assay.records import AuditEntry, Change, LogPosition, Operation, RowKind
-from assay.records.audit_log import AuditLine
+from assay.records.maintenance import AuditLine
 from assay.storage import audit_chain
 from assay.storage.audit_chain import PLACES, REDACT, SALT_BYTES, START, ChainCheck, StoredEntry
 from assay.storage.repositories.base import EPOCH, Bound, Meta, Repository, mine, model_key, trim_key
