@@ -163,11 +163,12 @@ class Memory:
         source_id: str | None = None,
         valid_from: datetime | None = None,
         automated: bool = False,
+        **more: Any,
     ) -> SaveOutcome:
         """Keep a memory; the outcome says what every step decided.
 
         What is not given is empty in a new memory; an update takes it over from the memory it supersedes. Give an empty
-        value, such as `tags=()`, to save without.
+        value, such as `tags=()`, to save without. `more` are further fields of the request, such as rel_path.
         """
         return self._call(
             memory_verbs.SAVE,
@@ -183,6 +184,7 @@ class Memory:
             source_id=source_id,
             valid_from=valid_from,
             automated=automated,
+            **more,
         )
 
     def ingest(

@@ -309,6 +309,26 @@ def test_an_update_keeps_what_was_not_given_and_the_next_command_of_the_guide_fi
     assert ["eight" in hit["passages"][0]["text"] for hit in found.json["hits"]] == [True]
 
 
+def test_update_sets_any_text_field_and_show_says_what_it_is(run: Run) -> None:
+    memory = save(run, "Session cookies", COOKIES, "--context-type", "review")
+    assert "context type   review" in run("show", memory).out
+    changed = run("update", memory, "--set", "context_type=audit", "--json").json["memory_id"]
+    assert run("show", changed, "--json").json["memory"]["context_type"] == "audit"
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (("--set", "tier=normal"), "--set 'tier=normal' changes nothing"),
+        (("--set", "context_type"), "--set 'context_type' changes nothing"),
+        (("--title", "New", "--set", "title=Newer"), "a new title was given twice"),
+    ],
+)
+def test_update_refuses_what_set_cannot_change(run: Run, given: tuple[str, ...], why: str) -> None:
+    told = run("update", "m_none", *given)
+    assert (told.code, why in told.err) == (3, True)
+
+
 def test_an_empty_option_empties_a_field_of_an_update(run: Run) -> None:
     save(run, "Session cookies", COOKIES, "--source-id", "cookies", "--folder", "decisions", "--tag", "auth")
     more = ("--source-id", "cookies", "--tag", "", "--folder", "")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from sqlalchemy import text
 from tests.memory.engines import engine_at
 from tests.storage import samples
@@ -11,8 +13,11 @@ from tests.storage.homes import Home, raw
 
 from assay.memory.engine import Engine
 from assay.records import Chunk, Draft, Scope, SearchRequest
+from assay.records.memory import LABEL_FIELDS, TEXT_FIELDS
+from assay.settings import load_settings
 from assay.storage.erasing import search
 from assay.testing import note
+from assay.wiring import open_engine
 
 TOKEN = "glpat-" + "aB3x" * 5
 CARD = "4539 1488 0343 6467"
@@ -53,6 +58,17 @@ def test_what_is_stored_in_clear_is_found_by_kind_and_id_and_nothing_is_changed(
         assert found.rows == {"eval_queries": 1, "audit": 1}
         with engine.store.reading(scope) as work:
             assert TOKEN in work.memories.get("m_old").body
+
+
+@pytest.mark.parametrize("name", [*TEXT_FIELDS, *LABEL_FIELDS])
+def test_a_secret_is_found_in_every_field_that_a_writer_gives(name: str, tmp_path: Path, scope: Scope) -> None:
+    with open_engine(
+        load_settings(options={"db": str(tmp_path / "notes.db"), "embedder.kind": "none"}).settings
+    ) as engine:
+        with engine.store.writing(scope) as work:
+            value = (TOKEN,) if name in LABEL_FIELDS else TOKEN
+            work.memories.add(replace(note("m_old", title="Mirror", body="The mirror."), **{name: value}))
+        assert engine.rescanning.find(scope).memories == {"m_old": ("GitLab token",)}
 
 
 def test_masking_reaches_memories_words_vectors_logs_and_bytes(home: Home, scope: Scope) -> None:

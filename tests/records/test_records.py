@@ -19,6 +19,7 @@ from assay.records import (
     AuthorKind,
     Change,
     ChannelCandidates,
+    Draft,
     LogPosition,
     Operation,
     RowKind,
@@ -36,6 +37,9 @@ ELSEWHERE = datetime(2026, 1, 5, 10, 0, tzinfo=timezone(timedelta(hours=1)))
 
 FULL: dict[str, Callable[[], Any]] = {
     "MemoryRecord": samples.memory,
+    "Draft": lambda: Draft(
+        title="Poll", body="We poll.", valid_from=samples.AT, supersedes="m_1", given=frozenset({"tags"})
+    ),
     "Chunk": samples.chunk,
     "Edge": lambda: samples.edge("m_1", "m_2"),
     "ChannelCandidates": lambda: ChannelCandidates(channel="lexical", ids=("m_1",), scores=(1.0,)),
@@ -111,6 +115,26 @@ REFUSED: dict[str, dict[str, list[Any]]] = {
         "frequency": WHOLE,
         "written_by": OPTIONAL_LABEL,
         "written_with": OPTIONAL_LABEL,
+    },
+    "Draft": {
+        "title": LABEL,
+        "body": [*TEXT, "", "x" * 16_000_001],
+        "triggers": LABELS,
+        "tier": WORD,
+        "format": [*WORD, "markdown"],
+        "folder": [*OPTIONAL_LABEL, "x" * 501],
+        "rel_path": OPTIONAL_LABEL,
+        "context_type": OPTIONAL_LABEL,
+        "entity_type": LABEL,
+        "tags": LABELS,
+        "metadata": OBJECT,
+        "source_id": [*KNOWN_OR_LABEL, "x" * 501],
+        "source_hash": KNOWN_OR_LABEL,
+        "valid_from": KNOWN_OR_MOMENT,
+        "supersedes": OPTIONAL_ID,
+        "written_with": OPTIONAL_LABEL,
+        "automated": [None, 1, "yes"],
+        "given": [frozenset({"title"})],
     },
     "Chunk": {
         "memory_id": ID,
@@ -376,3 +400,10 @@ def test_the_numbers_of_a_result_are_exactly_its_optional_floats() -> None:
 
 def test_a_position_is_an_epoch_and_a_seq() -> None:
     assert LogPosition("ep_1", 7) == ("ep_1", 7)
+
+
+def test_a_memory_and_its_draft_have_every_written_field() -> None:
+    names = [field.name for field in memory.WRITTEN_FIELDS]
+    for record in (memory.Draft, memory.MemoryRecord):
+        assert set(names) <= {field.name for field in fields(record)}
+    assert len(names) == len(set(names))

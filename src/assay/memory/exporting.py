@@ -32,6 +32,7 @@ from assay.private_files import make_private_folder
 from assay.records import Draft, Edge, Format, MemoryFilter, MemoryRecord, MemoryStatus, Scope, Tier
 from assay.records.fields import plain
 from assay.records.learning import LearnedTerm
+from assay.records.memory import WRITTEN_FIELDS
 from assay.records.saving import ExportFormat, ImportFormat, ImportProblem
 from assay.storage import Saved, SaveRecord, Store, Work
 
@@ -50,7 +51,7 @@ SET_APART = frozenset({MemoryStatus.QUARANTINED, MemoryStatus.FORGOTTEN})
 _MOMENTS = frozenset(
     {"created_at", "updated_at", "valid_from", "superseded_at", "at", "learned_at", "applied_at", "ended_at"}
 )
-_TEXTS = ("title", "body", "triggers", "tags", "folder", "rel_path", "context_type", "entity_type", "tier", "format")
+_TEXTS = tuple(known.name for known in WRITTEN_FIELDS if known.name not in {"metadata", "source_id"})
 """Fields that are checked and masked as a draft's are."""
 
 Value = TypeVar("Value", MemoryRecord, Edge, SaveRecord, LearnedTerm)

@@ -21,6 +21,7 @@ from assay.memory.saving.preparing import Prepared
 from assay.memory.saving.saver import Saver
 from assay.records import Draft, MemoryRecord, Scope
 from assay.records.maintenance import RescanReport
+from assay.records.memory import LABEL_FIELDS, TEXT_FIELDS
 from assay.storage import Marks, Store, Work, archives
 from assay.storage.archives import files_holding
 from assay.storage.backend import of_file
@@ -34,7 +35,7 @@ BATCH = 50
 LEAST_NEEDLE = 8
 """Characters of a secret that is looked for in files and checkpoints: a shorter one stands in other texts too."""
 MOST_NEEDLES = 2_000
-_TEXTS = ("title", "body", "triggers", "tags", "rel_path", "folder", "source_id", "context_type", "learned_triggers")
+_TEXTS = (*TEXT_FIELDS, *LABEL_FIELDS, "learned_triggers")
 
 
 @dataclass(slots=True)

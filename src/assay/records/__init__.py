@@ -40,7 +40,19 @@ from assay.records.evidence import (
     ShadowRun,
 )
 from assay.records.maintenance import Erased, ErasedMemory, ErasurePlan, Forget, Titled
-from assay.records.memory import Author, AuthorKind, Chunk, Edge, EdgeKind, Format, MemoryRecord, MemoryStatus, Tier
+from assay.records.memory import (
+    Author,
+    AuthorKind,
+    Chunk,
+    Draft,
+    Edge,
+    EdgeKind,
+    Format,
+    MemoryRecord,
+    MemoryStatus,
+    Tier,
+    make_draft,
+)
 from assay.records.memory_list import (
     FolderCounts,
     MemoryFilter,
@@ -56,7 +68,6 @@ from assay.records.memory_list import (
 )
 from assay.records.saving import (
     ContradictingPair,
-    Draft,
     ForgottenMemory,
     IndexedDocument,
     IndexVersions,
@@ -69,7 +80,6 @@ from assay.records.saving import (
     SaveOutcome,
     SaveTrial,
     Step,
-    make_draft,
 )
 from assay.records.scope import DEFAULT_TENANT, IdFactory, Scope
 from assay.records.searching import (

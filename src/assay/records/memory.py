@@ -1,6 +1,6 @@
 """Memories with their chunks and edges, and the kinds of documents.
 
-- Memories, chunks and edges.
+- Memories, the drafts they are made of, chunks and edges.
 - Which files are documents, and the format of each.
 """
 
@@ -8,20 +8,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
+from assay.errors import BadValue
 from assay.records import values
 from assay.records.fields import allow, one_of, require
 from assay.records.heading_path import normalise
 
-# --- Memories, chunks and edges ---
+# --- Memories, the drafts they are made of, chunks and edges ---
 #
 # The tenant is not part of a record: it belongs to the `Scope` the record is kept under.
+#
+# `WRITTEN_FIELDS` is the table of what a writer gives. A draft tells what its writer gave from what was left out: an
+# update takes over from the memory it supersedes what was left out. `make_draft` makes one from arguments of which None
+# means "not given".
 
 
 class Tier(StrEnum):
@@ -104,6 +109,62 @@ class EdgeKind(StrEnum):
     SUPPORTS = "supports"
 
 
+class FieldKind(StrEnum):
+    """What the value of a written field is."""
+
+    TEXT = "text"
+    LABELS = "labels"
+    """Several short texts."""
+    CHOICE = "choice"
+    """One of a few names."""
+    JSON = "json"
+
+
+class WrittenField(NamedTuple):
+    """A field of a memory that its writer gives."""
+
+    name: str
+    kind: FieldKind = FieldKind.TEXT
+    inherited: bool = False
+    """Whether an update takes it over from the memory it supersedes, unless it is given."""
+    changeable: bool = False
+    """Whether an update may give it."""
+    label: str = ""
+    """What `assay show` and the dashboard call it among a memory's facts; empty: it has a place of its own there."""
+
+
+WRITTEN_FIELDS = (
+    WrittenField("title", changeable=True),
+    WrittenField("body", changeable=True),
+    WrittenField("triggers", FieldKind.LABELS, inherited=True, changeable=True),
+    WrittenField("tier", FieldKind.CHOICE, inherited=True, changeable=True),
+    WrittenField("folder", inherited=True, changeable=True),
+    WrittenField("tags", FieldKind.LABELS, inherited=True, changeable=True),
+    WrittenField("format", FieldKind.CHOICE, changeable=True),
+    WrittenField("context_type", inherited=True, changeable=True, label="context type"),
+    WrittenField("entity_type", inherited=True),
+    WrittenField("metadata", FieldKind.JSON, inherited=True, changeable=True),
+    WrittenField("rel_path"),
+    WrittenField("source_id"),
+)
+"""Every field that a writer gives. Saving, updating, masking, exporting, importing and showing read this table.
+
+To add one: a line here, the field in `Draft` and `MemoryRecord` below, a column with its migration, the field in the
+requests of `assay.verbs.memory`, and an option of `assay save`.
+"""
+INHERITED = tuple(field.name for field in WRITTEN_FIELDS if field.inherited)
+"""Fields that an update takes over from what it supersedes, unless they are given."""
+CHANGEABLE = tuple(field.name for field in WRITTEN_FIELDS if field.changeable)
+"""Fields that an update may give."""
+TEXT_FIELDS = tuple(field.name for field in WRITTEN_FIELDS if field.kind is FieldKind.TEXT)
+LABEL_FIELDS = tuple(field.name for field in WRITTEN_FIELDS if field.kind is FieldKind.LABELS)
+RECORD_FIELDS = tuple(
+    field.name for field in WRITTEN_FIELDS if field.inherited and field.kind in {FieldKind.TEXT, FieldKind.CHOICE}
+)
+"""Fields that are one text in a record of a JSON file, read under their own names."""
+_INHERITED = frozenset(INHERITED)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryRecord:
     """One memory (also called entity, note or document)."""
@@ -161,6 +222,12 @@ class MemoryRecord:
         return author_of(self.written_by, self.written_with, self.metadata)
 
     @property
+    def labelled(self) -> tuple[tuple[str, str], ...]:
+        """Its facts that have a label in `WRITTEN_FIELDS`, as label and text; without those that are empty."""
+        found = ((known.label, str(getattr(self, known.name))) for known in WRITTEN_FIELDS if known.label)
+        return tuple((label, text) for label, text in found if text)
+
+    @property
     def status(self) -> MemoryStatus:
         """Whether it holds now; the store's `Memories.matching` decides the same in SQL."""
         if self.superseded_at is None:
@@ -171,6 +238,75 @@ class MemoryRecord:
         if self.superseded_at == self.valid_from and QUARANTINED_MARK in marks:
             return MemoryStatus.QUARANTINED
         return MemoryStatus.SUPERSEDED
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Draft:
+    """A memory that somebody wants to keep. What the store decides (id, times, version) is not in it."""
+
+    title: str
+    body: str
+    triggers: tuple[str, ...] = ()
+    tier: Tier = Tier.NORMAL
+    format: Format = Format.MARKDOWN
+    folder: str = ""
+    rel_path: str = ""
+    context_type: str = ""
+    entity_type: str = "KNOWLEDGE_ARTIFACT"
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    source_id: str | None = None
+    source_hash: str | None = None
+    """None: made from the content."""
+    valid_from: datetime | None = None
+    """None: now."""
+    supersedes: str | None = None
+    """The id of the memory whose place it takes; None: the saver decides what it replaces."""
+    written_with: str = ""
+    automated: bool = False
+    """Written by a program on its own; such a draft never replaces a constitutional or hand-written memory."""
+    given: frozenset[str] | None = None
+    """Which of `INHERITED` the writer gave, be it an empty value; None: those that are not at their default."""
+
+    def __post_init__(self) -> None:
+        require(self, values.label, "title", "entity_type")
+        object.__setattr__(self, "body", values.text(self.body, "body", empty=False))
+        require(self, values.labels, "triggers", "tags")
+        require(self, one_of(Tier), "tier")
+        require(self, one_of(Format), "format")
+        require(self, values.optional_short_label, "folder")
+        require(self, values.optional_label, "rel_path", "context_type", "written_with")
+        require(self, values.json_object, "metadata")
+        allow(self, values.short_label, "source_id")
+        allow(self, values.label, "source_hash")
+        allow(self, values.moment, "valid_from")
+        allow(self, values.identifier, "supersedes")
+        require(self, values.flag, "automated")
+        if self.given is not None and not _INHERITED.issuperset(self.given):
+            unknown = sorted(set(self.given) - _INHERITED)
+            raise BadValue(f"given names {', '.join(unknown)}", remedy=f"Name only {', '.join(INHERITED)}.")
+
+    def was_given(self, name: str) -> bool:
+        """Whether the writer gave one of the fields in `INHERITED`."""
+        return getattr(self, name) != _DEFAULTS[name] if self.given is None else name in self.given
+
+
+_DEFAULTS: Mapping[str, Any] = {
+    part.name: part.default_factory() if part.default_factory is not MISSING else part.default
+    for part in fields(Draft)
+    if part.name in INHERITED
+}
+
+
+def make_draft(*, title: str, body: str, **given: Any) -> Draft:
+    """Make a draft of what was given: None means not given, which an update takes over from what it supersedes.
+
+    An empty value is a value: `tags=()` saves without tags, whatever the older memory has. `given` are the other fields
+    of a draft by name.
+    """
+    present = {name: value for name, value in given.items() if value is not None or name not in _INHERITED}
+    labels = {name: tuple(present[name]) for name in LABEL_FIELDS if name in present}
+    return Draft(title=title, body=body, **present | labels, given=_INHERITED.intersection(present))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

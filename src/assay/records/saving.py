@@ -9,8 +9,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from assay.errors import BadValue
 from assay.records import values
 from assay.records.fields import allow, one_of, require
-from assay.records.memory import Format, Tier
+from assay.records.memory import Draft
 
 # --- Writes under test: expected and actual results, and pairs that contradict each other ---
 
@@ -111,101 +111,7 @@ class ContradictingPair:
 
 # --- A save from draft to decision ---
 #
-# A draft tells what its writer gave from what was left out: an update takes over from the memory it supersedes what
-# was left out. `make_draft` makes one from arguments of which None means "not given".
-
-INHERITED = ("triggers", "tier", "folder", "tags", "context_type", "entity_type", "metadata")
-"""Fields that an update takes over from what it supersedes, unless they are given."""
-_INHERITED = frozenset(INHERITED)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Draft:
-    """A memory that somebody wants to keep. What the store decides (id, times, version) is not in it."""
-
-    title: str
-    body: str
-    triggers: tuple[str, ...] = ()
-    tier: Tier = Tier.NORMAL
-    format: Format = Format.MARKDOWN
-    folder: str = ""
-    rel_path: str = ""
-    context_type: str = ""
-    entity_type: str = "KNOWLEDGE_ARTIFACT"
-    tags: tuple[str, ...] = ()
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    source_id: str | None = None
-    source_hash: str | None = None
-    """None: made from the content."""
-    valid_from: datetime | None = None
-    """None: now."""
-    supersedes: str | None = None
-    """The id of the memory whose place it takes; None: the saver decides what it replaces."""
-    written_with: str = ""
-    automated: bool = False
-    """Written by a program on its own; such a draft never replaces a constitutional or hand-written memory."""
-    given: frozenset[str] | None = None
-    """Which of `INHERITED` the writer gave, be it an empty value; None: those that are not at their default."""
-
-    def __post_init__(self) -> None:
-        require(self, values.label, "title", "entity_type")
-        object.__setattr__(self, "body", values.text(self.body, "body", empty=False))
-        require(self, values.labels, "triggers", "tags")
-        require(self, one_of(Tier), "tier")
-        require(self, one_of(Format), "format")
-        require(self, values.optional_short_label, "folder")
-        require(self, values.optional_label, "rel_path", "context_type", "written_with")
-        require(self, values.json_object, "metadata")
-        allow(self, values.short_label, "source_id")
-        allow(self, values.label, "source_hash")
-        allow(self, values.moment, "valid_from")
-        allow(self, values.identifier, "supersedes")
-        require(self, values.flag, "automated")
-        if self.given is not None and not _INHERITED.issuperset(self.given):
-            unknown = sorted(set(self.given) - _INHERITED)
-            raise BadValue(f"given names {', '.join(unknown)}", remedy=f"Name only {', '.join(INHERITED)}.")
-
-    def was_given(self, name: str) -> bool:
-        """Whether the writer gave one of the fields in `INHERITED`."""
-        return getattr(self, name) != _DEFAULTS[name] if self.given is None else name in self.given
-
-
-_DEFAULTS: Mapping[str, Any] = {
-    field.name: field.default_factory() if field.default_factory is not MISSING else field.default
-    for field in fields(Draft)
-    if field.name in INHERITED
-}
-
-
-def make_draft(
-    *,
-    title: str,
-    body: str,
-    triggers: Sequence[str] | None = None,
-    tier: Tier | None = None,
-    folder: str | None = None,
-    tags: Sequence[str] | None = None,
-    context_type: str | None = None,
-    entity_type: str | None = None,
-    metadata: Mapping[str, Any] | None = None,
-    **more: Any,
-) -> Draft:
-    """A draft of what was given: None means not given, which an update takes over from what it supersedes.
-
-    An empty value is a value: `tags=()` saves without tags, whatever the older memory has. `more` are further fields of
-    a draft, such as format or source_id.
-    """
-    inheritable: dict[str, Any] = {
-        "triggers": None if triggers is None else tuple(triggers),
-        "tier": tier,
-        "folder": folder,
-        "tags": None if tags is None else tuple(tags),
-        "context_type": context_type,
-        "entity_type": entity_type,
-        "metadata": metadata,
-    }
-    given = {name: value for name, value in inheritable.items() if value is not None}
-    return Draft(title=title, body=body, **given, **more, given=frozenset(given))
+# The draft itself is beside the memory that it becomes, in `memory`.
 
 
 @dataclass(frozen=True, slots=True)

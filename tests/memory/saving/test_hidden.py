@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +19,7 @@ from assay.memory.saving.drafts import (
     strip_hidden,
 )
 from assay.records import Mask
+from assay.records.memory import TEXT_FIELDS
 
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
 
@@ -83,6 +86,13 @@ def test_every_field_is_looked_at_and_a_clean_draft_is_left_alone() -> None:
     assert (clean.title, clean.triggers, clean.tags, dict(clean.metadata)) == ("A", ("b",), ("c",), {"k": ["v", 1]})
     assert [one.where for one in masks] == ["title", "triggers", "tags", "metadata", "metadata"]
     assert remove_hidden_text(clean) == (clean, ())
+
+
+@pytest.mark.parametrize("name", TEXT_FIELDS)
+def test_no_text_field_keeps_a_hidden_character(name: str) -> None:
+    clean, masks = remove_hidden_text(replace(draft(), **{name: "a\u200bb"}))
+    assert getattr(clean, name) == "ab"
+    assert [mask.where for mask in masks] == [name]
 
 
 def test_a_secret_with_an_invisible_character_in_it_is_masked_all_the_same() -> None:

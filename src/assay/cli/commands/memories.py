@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -40,6 +40,7 @@ from assay.records import (
     Tier,
     Why,
 )
+from assay.records.memory import CHANGEABLE, TEXT_FIELDS
 from assay.verbs import memory as memory_verbs
 from assay.verbs import reading
 from assay.verbs.paging import LARGEST
@@ -233,6 +234,7 @@ def _show_facts(memory: MemoryRecord) -> Iterator[tuple[str, str]]:
         "path": memory.rel_path,
         "tags": ", ".join(memory.tags),
         "triggers": ", ".join(memory.triggers),
+        **dict(memory.labelled),
         "learned triggers": ", ".join(memory.learned_triggers),
         "source": "" if memory.source_id is None else f"{memory.source_id} (version {memory.version})",
         "valid from": f"{memory.valid_from:%Y-%m-%d %H:%M}",
@@ -277,6 +279,10 @@ UpdateTriggerOption = Annotated[
     list[str], typer.Option("--trigger", help="New trigger phrases instead of the old ones; may repeat.")
 ]
 UpdateFolderOption = Annotated[str | None, typer.Option("--folder", help="A new folder.")]
+SetOption = Annotated[
+    list[str],
+    typer.Option("--set", metavar="FIELD=TEXT", help="Any other field, such as context_type=review; may repeat."),
+]
 ClearOption = Annotated[list[Clearable], typer.Option("--clear", help="Empty this field; may repeat.")]
 
 
@@ -294,6 +300,7 @@ def register_update(app: typer.Typer) -> None:
         tag: UpdateTagOption = [],  # noqa: B006 - typer reads the default, nobody changes it
         trigger: UpdateTriggerOption = [],  # noqa: B006 - the same
         folder: UpdateFolderOption = None,
+        other: SetOption = [],  # noqa: B006 - the same
         clear: ClearOption = [],  # noqa: B006 - the same
     ) -> None:
         """Change a memory: a new version takes its place and keeps what is not given. Undo: assay restore OLD-ID."""
@@ -301,6 +308,7 @@ def register_update(app: typer.Typer) -> None:
         given: dict[str, Any] = {"title": title, "body": body, "tier": tier, "folder": folder}
         changes = {name: value for name, value in given.items() if value is not None}
         changes |= {name: tuple(value) for name, value in (("tags", tag), ("triggers", trigger)) if value}
+        changes |= _read_assignments(other, changes)
         for field in clear:
             if field.value in changes:
                 raise InputError(f"--clear {field} and a new value were both given", remedy="Give one of them.")
@@ -311,6 +319,20 @@ def register_update(app: typer.Typer) -> None:
         surface.show(memory_verbs.UPDATE, outcome, "\n".join(told(outcome)))
         if outcome.decision is SaveDecision.REJECT:
             raise typer.Exit(NOTHING_KEPT)
+
+
+def _read_assignments(assignments: Sequence[str], given: Collection[str]) -> dict[str, str]:
+    """Return the fields that `--set` gives, by name."""
+    changes: dict[str, str] = {}
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        if not equals or name not in TEXT_FIELDS or name not in CHANGEABLE:
+            known = ", ".join(field for field in CHANGEABLE if field in TEXT_FIELDS)
+            raise InputError(f"--set {assignment!r} changes nothing", remedy=f"Write FIELD=TEXT; fields are {known}.")
+        if name in given or name in changes:
+            raise InputError(f"a new {name} was given twice", remedy="Give it once.")
+        changes[name] = text
+    return changes
 
 
 # --- `assay list`: the memories there are, newest first, with what became of each ---

@@ -21,7 +21,7 @@ from assay.formats.memory_files.reading import (
     source_id_of,
     title_of,
 )
-from assay.records.memory import Format
+from assay.records.memory import LABEL_FIELDS, RECORD_FIELDS, Format
 from assay.records.saving import ImportItem, ImportLink, ImportProblem
 from assay.regular_files import open_regular
 
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 TEXTS = ("text", "body", "content", "contents", "memory")
 IDS = ("_id", "id", "doc_id")
 DATES = ("valid_from", "created_at", "created", "timestamp", "date")
-_PLAIN = ("folder", "tier", "context_type", "entity_type")
-_LISTS = ("tags", "triggers")
 
 
 def read_jsonl(path: Path, name: str) -> Iterator[ImportItem | ImportProblem]:
@@ -87,8 +85,9 @@ def _read_json_record(place: str, name: str, element: Element) -> ImportItem | I
 
 
 def _pick_known(record: Mapping[str, Any]) -> dict[str, Any]:
-    lists = {key: labels_of(record[key]) for key in _LISTS if isinstance(record.get(key), list)}
-    return lists | {key: record[key] for key in _PLAIN if isinstance(record.get(key), str) and record[key].strip()}
+    lists = {key: labels_of(record[key]) for key in LABEL_FIELDS if isinstance(record.get(key), list)}
+    texts = {key: record[key] for key in RECORD_FIELDS if isinstance(record.get(key), str)}
+    return lists | {key: text for key, text in texts.items() if text.strip()}
 
 
 # --- mem0 ---

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from assay.errors import BadValue, InputError, MalformedFile
 from assay.formats.strict_json import line_decoder, read_list, read_object, read_text
 from assay.hashing import HASH_PREFIX, canonical_json
-from assay.records.saving import Draft, ImportFormat, ImportItem, ImportLink, ImportProblem
+from assay.records.memory import Draft
+from assay.records.saving import ImportFormat, ImportItem, ImportLink, ImportProblem
 from assay.regular_files import open_regular
 
 if TYPE_CHECKING:

@@ -26,8 +26,18 @@ from assay.hashing import HASH_PREFIX
 from assay.memory.ingesting.report import Skip
 from assay.memory.saving.drafts import MOST_TAGS, MOST_TRIGGERS, RESERVED
 from assay.records import Draft, Format, heading_path
-from assay.records.memory import INGESTED_WITH, KINDS, RECORDS, Markup, is_for_programs, kind_of, markup_of
-from assay.records.saving import INHERITED
+from assay.records.memory import (
+    INGESTED_WITH,
+    INHERITED,
+    KINDS,
+    LABEL_FIELDS,
+    RECORD_FIELDS,
+    RECORDS,
+    Markup,
+    is_for_programs,
+    kind_of,
+    markup_of,
+)
 from assay.regular_files import open_regular
 from assay.text import sections
 
@@ -243,8 +253,6 @@ TOOL = INGESTED_WITH
 
 _TEXTS = ("text", "body", "content", "contents")
 _IDS = ("_id", "id", "doc_id")
-_LISTS = ("tags", "triggers")
-_PLAIN = ("tier", "folder", "entity_type", "context_type")
 _HEADING = re.compile(r"^#[ \t]+([^\n]*)$", re.MULTILINE)
 _INHERITED = frozenset(INHERITED)
 _TAKEN = frozenset({"title", "tags", "tag", RESERVED})
@@ -407,8 +415,8 @@ def _record_draft(file: FoundFile, record: Mapping[str, Any], line: bytes, numbe
 
 
 def _pick_fields(record: Mapping[str, Any]) -> dict[str, Any]:
-    lists = {key: tuple(record[key]) for key in _LISTS if isinstance(record.get(key), list)}
-    return lists | {key: record[key] for key in _PLAIN if isinstance(record.get(key), str)}
+    lists = {key: tuple(record[key]) for key in LABEL_FIELDS if isinstance(record.get(key), list)}
+    return lists | {key: record[key] for key in RECORD_FIELDS if isinstance(record.get(key), str)}
 
 
 def _moment(value: Any) -> datetime | None:

@@ -17,6 +17,7 @@ from typing import Any
 from assay.errors import BadValue
 from assay.hashing import canonical_json
 from assay.records import Draft, Format, Mask, memory
+from assay.records.memory import LABEL_FIELDS, TEXT_FIELDS
 from assay.text.secrets import mask_json, mask_text
 
 __all__ = [
@@ -169,9 +170,9 @@ def remove_hidden_text(draft: Draft) -> tuple[Draft, tuple[Mask, ...]]:
     """The draft without hidden characters, and where they were."""
     masks: list[Mask] = []
     fields: dict[str, Any] = {
-        name: strip_hidden(getattr(draft, name), name, masks) for name in ("title", "body", "rel_path", "folder")
+        name: strip_hidden(text, name, masks) for name in TEXT_FIELDS if (text := getattr(draft, name)) is not None
     }
-    for name in ("triggers", "tags"):
+    for name in LABEL_FIELDS:
         fields[name] = tuple(strip_hidden(text, name, masks) for text in getattr(draft, name))
     fields["metadata"] = _strip_json(draft.metadata, masks)
     return (replace(draft, **fields), tuple(masks)) if masks else (draft, ())
@@ -225,12 +226,9 @@ def mask_secrets(draft: Draft) -> tuple[Draft, tuple[Mask, ...]]:
     """Return the draft without its secrets, and what was masked where. A draft without any comes back as it is."""
     masks: list[Mask] = []
     fields: dict[str, Any] = {
-        name: mask_text(getattr(draft, name), name, masks)
-        for name in ("title", "body", "rel_path", "folder", "context_type", "entity_type")
+        name: mask_text(text, name, masks) for name in TEXT_FIELDS if (text := getattr(draft, name)) is not None
     }
-    for name in ("triggers", "tags"):
+    for name in LABEL_FIELDS:
         fields[name] = tuple(mask_text(text, name, masks) for text in getattr(draft, name))
-    if draft.source_id is not None:
-        fields["source_id"] = mask_text(draft.source_id, "source_id", masks)
     fields["metadata"] = mask_json(draft.metadata, "metadata", masks)
     return (replace(draft, **fields), tuple(masks)) if masks else (draft, ())

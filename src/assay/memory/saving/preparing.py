@@ -20,6 +20,7 @@ from assay.memory.saving.drafts import check_draft, mask_secrets, remove_hidden_
 from assay.memory.saving.options import score_quality
 from assay.memory.saving.spam_filter import Doubt, find_doubts
 from assay.records import Chunk, Draft, Mask, Quality, Scope, heading_path
+from assay.records.memory import TEXT_FIELDS
 from assay.storage import ChunkVector, Store
 from assay.text.chunking import Chunker, Piece, embedded_text
 
@@ -93,21 +94,22 @@ def last_headings(paths: Sequence[str]) -> tuple[str, ...]:
 
 def content_of(draft: Draft) -> str:
     """Return the hash of a draft's content, for a source that gives none."""
-    return content_hash(
-        {
-            "title": draft.title,
-            "body": draft.body,
-            "triggers": list(draft.triggers),
-            "tags": list(draft.tags),
-            "tier": str(draft.tier),
-            "format": str(draft.format),
-            "folder": draft.folder,
-            "rel_path": draft.rel_path,
-            "context_type": draft.context_type,
-            "entity_type": draft.entity_type,
-            "metadata": dict(draft.metadata),
-        }
-    )
+    content = {
+        "title": draft.title,
+        "body": draft.body,
+        "triggers": list(draft.triggers),
+        "tags": list(draft.tags),
+        "tier": str(draft.tier),
+        "format": str(draft.format),
+        "folder": draft.folder,
+        "rel_path": draft.rel_path,
+        "context_type": draft.context_type,
+        "entity_type": draft.entity_type,
+        "metadata": dict(draft.metadata),
+    }
+    # A field that came later counts only where it is not empty, so that the hashes of stored memories stay the same.
+    later = {name: getattr(draft, name) for name in TEXT_FIELDS if name not in content and name != "source_id"}
+    return content_hash(content | {name: value for name, value in later.items() if value})
 
 
 class Preparer:

@@ -47,7 +47,7 @@ from assay.records import (
     Step,
     Tier,
 )
-from assay.records.saving import INHERITED
+from assay.records.memory import CHANGEABLE, INHERITED, WRITTEN_FIELDS
 from assay.storage import Standing, Store, Work
 from assay.text.chunking import Chunker
 
@@ -56,9 +56,7 @@ from assay.text.chunking import Chunker
 # The old version stays, superseded, and `assay restore` brings it back. The new one goes through the ordinary save, so
 # secrets are masked and a program's text that looks like no note is quarantined and replaces nothing.
 
-CHANGEABLE = ("title", "body", "triggers", "tags", "folder", "tier", "format", "context_type", "metadata")
-"""Fields that an update may give."""
-KEPT = (*CHANGEABLE, "rel_path", "entity_type", "source_id", "source_hash")
+KEPT = (*(known.name for known in WRITTEN_FIELDS), "source_hash")
 """Fields that a new version has from the old one unless they are given."""
 
 

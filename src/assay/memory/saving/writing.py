@@ -32,7 +32,7 @@ from assay.records import (
     Step,
     Tier,
 )
-from assay.records.saving import INHERITED
+from assay.records.memory import INHERITED, LABEL_FIELDS, TEXT_FIELDS
 from assay.storage import Saved, SaveRecord, Work
 from assay.text.terms import normalised_phrase
 
@@ -149,7 +149,7 @@ def _readable(value: Any) -> str:
 # Rows of one save always go in one transaction. Rows of a batch are gathered and written together, table by table; a
 # save that must see an earlier one of its batch has that written first.
 
-CARRIED = ("title", "body", "triggers", "tags", "folder", "rel_path", "context_type", "entity_type", "source_id")
+CARRIED = (*TEXT_FIELDS, *LABEL_FIELDS)
 """Fields of a draft that a merge keeps word for word, so that it can be taken apart again."""
 
 
