@@ -31,8 +31,10 @@ class Schema:
     newest: str
 
 
-CURRENT = Schema(scripts=Path(__file__).parent / "migrations", newest="0013")
-"""The schema this program writes; a test holds `newest` to the last file under `migrations/versions`."""
+_SCRIPTS = Path(__file__).parent / "migrations"
+_VERSIONS = sorted(path.name.partition("_")[0] for path in (_SCRIPTS / "versions").glob("[0-9]*.py"))
+CURRENT = Schema(scripts=_SCRIPTS, newest=_VERSIONS[-1])
+"""The schema this program writes: that of the last file under `migrations/versions`."""
 FIRST = "0013"
 """The revision of the first file under `migrations/versions`, which makes every table of a new store."""
 OLDEST = "0008"
