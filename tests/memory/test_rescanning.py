@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -66,8 +67,8 @@ def test_a_secret_is_found_in_every_field_that_a_writer_gives(name: str, tmp_pat
         load_settings(options={"db": str(tmp_path / "notes.db"), "embedder.kind": "none"}).settings
     ) as engine:
         with engine.store.writing(scope) as work:
-            value = (TOKEN,) if name in LABEL_FIELDS else TOKEN
-            work.memories.add(replace(note("m_old", title="Mirror", body="The mirror."), **{name: value}))
+            changed: dict[str, Any] = {name: (TOKEN,) if name in LABEL_FIELDS else TOKEN}
+            work.memories.add(replace(note("m_old", title="Mirror", body="The mirror."), **changed))
         assert engine.rescanning.find(scope).memories == {"m_old": ("GitLab token",)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -90,7 +91,8 @@ def test_every_field_is_looked_at_and_a_clean_draft_is_left_alone() -> None:
 
 @pytest.mark.parametrize("name", TEXT_FIELDS)
 def test_no_text_field_keeps_a_hidden_character(name: str) -> None:
-    clean, masks = remove_hidden_text(replace(draft(), **{name: "a\u200bb"}))
+    changed: dict[str, Any] = {name: "a\u200bb"}
+    clean, masks = remove_hidden_text(replace(draft(), **changed))
     assert getattr(clean, name) == "ab"
     assert [mask.where for mask in masks] == [name]
 
