@@ -10,7 +10,10 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "assay"
 MAPPED = (
+    "access",
     "analysis",
+    "cli",
+    "cli/commands",
     "embedding",
     "evaluation",
     "evaluation/datasets",
@@ -18,6 +21,7 @@ MAPPED = (
     "evaluation/reporting",
     "evaluation/running",
     "evaluation/tuning",
+    "flags",
     "formats",
     "formats/memory_files",
     "gateway",
@@ -31,15 +35,27 @@ MAPPED = (
     "memory/saving",
     "memory/searching",
     "metrics",
+    "models",
     "online",
     "presentation",
+    "records",
     "research",
     "server",
     "server/pages",
     "server/security",
+    "settings",
     "statistics",
+    "storage",
+    "storage/checkpoints",
+    "storage/migrations",
+    "storage/repositories",
     "systems",
+    "testing",
+    "text",
+    "text/secrets",
     "tracing",
+    "verbs",
+    "wiring",
 )
 """Packages whose map is complete."""
 

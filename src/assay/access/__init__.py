@@ -1,4 +1,10 @@
-"""Who may do what on a server: policies of routes and tools, grants of callers, and the tokens that give grants."""
+"""Access to a server: what each call does, who may make it, and the tokens that callers present.
+
+- `acts`: the table of acts: everything a caller can request, each with its policy.
+- `policies`: the policies, and the grant of each caller.
+- `tokens`: tokens and browser sign-ins: created, stored as a hash, expired and revoked.
+- `auditing`: reads the audit log in pages, and checks that its chain is complete.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,17 @@
-"""The command line: `entry` is where it begins, `group` lists the commands, `commands/` has one file for each.
+"""The command line. Commands parse their options, call a use-case and print the result.
 
-`main` holds the program's own options and says how an error ends; `options` are those that every command has too, and
-`surface` is what a command talks to. Commands parse, call a use-case and render. `group` imports a command's file when
-the command is used, so that `assay --help` loads none of them.
+- `entry`: where the program `assay` begins.
+- `main`: the program's own options, and how an error ends the program.
+- `group`: lists the commands, and imports the file of a command only when it is used, so that `assay --help` is fast.
+- `commands`: the commands.
+- `options`: the options that every command has.
+- `surface`: the settings that the common options lead to, and how a result is shown.
+- `interrupts`: how a command ends that the user interrupted.
+- `plain`: values of the domain as JSON, for `--json`.
+- `keys`: reads single keys from a terminal, a pipe or a file.
+- `hits`: search results as text.
+- `dataset_tables`: datasets as text and as JSON.
+- `run_table`: runs as a table.
+- `runs`: finds finished runs.
+- `judge_lines`: results of judges as text.
 """

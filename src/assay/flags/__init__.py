@@ -1,4 +1,7 @@
-"""Features that can be switched: `registry` the table of them, `values` how they are written, `state` what holds now.
+"""Features that can be switched on and off.
+
+- `registry`: the table of flags with their defaults, and how values are written.
+- `state`: the current value of each flag, and where it comes from.
 
 with store.reading(scope) as work:
     states = flags.states(work)

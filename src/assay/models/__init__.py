@@ -1,6 +1,9 @@
-"""Models behind an address: `endpoint` is the one client of services that speak JSON, and alone tries again.
+"""Chat models and other services behind an address.
 
-`http_pool` keeps the connections that it sends over, and alone uses `httpcore`.
-`chat` is what a chat model is, `endpoint_chat` one behind an OpenAI-compatible address. `budget`, `cached` and
-`limited` go around any model; `structured` reads what it replied; `fingerprints` finds out which weights answered.
+- `endpoint`: the client of services that use JSON over HTTP. Only it repeats failed calls.
+- `http_pool`: the pooled connections that `endpoint` uses. Only it uses `httpcore`.
+- `chat`: the protocol of a chat model, a limit on concurrent calls, a cache of replies, and fingerprints of weights.
+- `endpoint_chat`: a chat model behind an OpenAI-compatible address.
+- `budget`: budgets that cannot be overdrawn, and the usage of calls.
+- `structured`: reads JSON from replies, and asks the model once to repair a reply that cannot be read.
 """

@@ -1,10 +1,37 @@
-"""The values Assay speaks in: frozen, keyword-only, checked when made.
+"""The values that Assay works with: frozen, keyword-only, checked when they are created.
 
-`memory` what is remembered, `evidence` what is written down while it is used and measured, `history` what happened
-to the store, `scope` whose rows, `values` the checks, `ids` how ids are made, `heading_path` how headings are spelt.
-`searching` a search from request to explained result, `saving` a save from draft to decision.
-What metrics read: `anchors` and `answers` one case of a RAG system, `sessions` and `writes` one of a memory, `runs` and
-`indexed` how it ran and was indexed, `equivalence` what counts as the same, `outcome` and `rate` what came of it.
+Memories and searches:
+- `memory`: memories with their chunks and edges, and the kinds of documents.
+- `memory_list`: lists of memories, one memory in full, its history, and the health of a memory.
+- `saving`: a save, from the draft to the decision.
+- `searching`: a search, from the request to the explained result.
+- `sessions`: sessions of agents, and the tasks done in them.
+- `learning`: learning from use: observations, validations and learned terms.
+
+Evaluation:
+- `datasets`: golden datasets: documents, cases, expectations.
+- `answers`: answers of a RAG system, and the anchors of their evidence.
+- `evaluations`: intervals, the outcome of each case, rates, and the run with its instrument.
+- `run_results`: results of runs, of comparisons and of the gate, with caveats, as every surface shows them.
+- `rankings`: judgments and rankings in columns (needs numpy).
+- `judging`: inputs and verdicts of judges, calibration, and the results of a panel.
+
+Answered questions:
+- `research`: a question, from the plan to the evaluated answer.
+- `research_log`: the log of answered questions, and versions of prompts.
+- `analysis`: statistics of answered questions, patterns in low scores, comparisons of prompt versions.
+
+The store and its users:
+- `evidence`: rows of the evidence store: queries, judgments, results, feedback, changes and audit entries.
+- `flags`: feature flags, and the ladder by which a change is tested and promoted.
+- `access`: grants, tokens, sign-ins and owners of files.
+- `maintenance`: checkpoints, retention, rescanning for secrets, erasing and the audit log.
+- `scope`: which rows a call may read and write, and ids that sort by time.
+
+Building blocks:
+- `values`: checks of single values.
+- `fields`: checks of a record's fields, and records as JSON and TOML.
+- `heading_path`: heading paths such as `Guide > Install > Linux`.
 """
 
 from assay.records.answers import (

@@ -1,7 +1,8 @@
-"""Settings: from `assay.toml`, the environment and command-line options into one frozen value that knows its origins.
+"""Settings from `assay.toml`, the environment and command-line options, in one frozen value with the origin of each.
 
-`model` holds every setting with its type, limits, default and meaning, `loading` fills it, `approvals` says which of
-them a project's file may not set by itself, `files` finds the settings files and the user's folders.
+- `model`: every setting with its type, limits, default and meaning.
+- `loading`: fills the settings from options, the environment and files.
+- `files`: where settings files are, how values are shown, and which settings need the user's approval.
 """
 
 from __future__ import annotations

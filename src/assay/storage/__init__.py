@@ -1,10 +1,25 @@
-"""The evidence store: one SQLite file, or one PostgreSQL schema, behind the same repositories.
+"""The evidence store: one SQLite file, or one PostgreSQL schema, behind the same repositories. Read `store` first.
 
-Read `store` first. Below it: `work` (a unit of work) and `repositories/` (the only SQL); `opening` with `schema` and
-`migrations/`; the back ends `sqlite` (with `lock`) and `postgres`; `query_log` (group commit); `checkpoints/`;
-`archives` (rows that left); `marks`, `erasing` with `byte_search`, `known_files` (what must leave no byte behind);
-`full_text` (what can be asked of words); `consistency` (do the tables agree?); `failures` (drivers' exceptions in our
-words); `tables`, `types` and `rows`.
+- `store`: an open store: units of work, the query log, checkpoints.
+- `work`: a unit of work: every repository over one connection, one scope, one transaction.
+- `repositories`: the only SQL, one repository for each subject.
+- `opening`: opens a store: identifies the database at an address, refuses foreign ones, migrates ours.
+- `schema`: the version of a database's schema, and its migration by Alembic.
+- `migrations`: the history of the schema.
+- `backend`: what both back ends share: errors of drivers, the write lock, and the protocol.
+- `sqlite`: the back end of one SQLite file.
+- `postgres`: the back end of a PostgreSQL schema with pgvector.
+- `tables`: the tables of the newest schema, as queries use them.
+- `rows`: conversion between records and rows, with column types and masking.
+- `full_text`: full-text search: which words of passages are stored, and how queries match them.
+- `query_log`: logs queries in group commits, so that a search does not wait for the disk.
+- `audit_chain`: the hash chain of the audit log.
+- `archives`: files of rows that left the store.
+- `erasing`: erases without a trace: unused pages, full-text segments and logs included.
+- `byte_search`: which files still hold certain bytes.
+- `token_texts`: removes token texts that version 0.1 kept in stored answers.
+- `consistency`: checks that the tables agree with each other.
+- `checkpoints`: whole copies of the store.
 """
 
 from assay.storage.checkpoints.folder import Checkpoint, Restored

@@ -1,8 +1,10 @@
 """Doubles and small values for tests, yours as well as ours.
 
-`FixedClock` is a clock that the test moves; `note` is a memory with everything filled in; `NOTES` is a tiny
-collection with something to find; `HashedEmbedder` makes vectors of words without a model; `ScriptedModel` is a chat
-model with scripted replies. `fault_server` is a chat service that fails in every way a real one does.
+- `clock`: `FixedClock`, a clock that the test moves.
+- `notes`: `note`, a memory with everything filled in, and `NOTES`, a small collection to search.
+- `embedder`: `HashedEmbedder`, which makes vectors of words without a model.
+- `model`: `ScriptedModel`, a chat model with scripted replies.
+- `fault_server`: a chat service that fails in every way a real one does.
 """
 
 from __future__ import annotations

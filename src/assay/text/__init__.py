@@ -1,1 +1,10 @@
-"""Text as the engine reads it: terms for every lexical channel, Markdown sections, and chunks."""
+"""Reading text: terms, sections, chunks, claims, questions, and secrets.
+
+- `terms`: the terms of a text, the same for every lexical channel.
+- `sections`: splits Markdown, reStructuredText and JSON documents into sections.
+- `chunking`: splits a document into the passages that search ranks.
+- `claims`: the sentences of a text, and the claims of an answer with their citations.
+- `questions`: reads by rules what kind of question it is, its parts, its time, and what it excludes.
+- `wording`: compares claims and finds contradictions.
+- `secrets`: finds and masks secrets.
+"""

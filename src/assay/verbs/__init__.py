@@ -1,31 +1,29 @@
 """The table of verbs: everything a user can do, once, for every surface.
 
-| module | what is in it |
-| --- | --- |
-| `verb` | what a verb, a caller and a request are |
-| `fields` | field types that requests share |
-| `faults` | what is wrong with a request, in plain words |
-| `paging` | pages of long lists: cursor, limit, next_cursor |
-| `agent_text` | how results read as text for an agent |
-| `access` | tokens, and the sign-ins of browsers |
-| `analysis` | what answered questions add up to, and what low scores have in common |
-| `auditing` | list the audit log, check that it is whole |
-| `datasets` | which datasets there are, and what one holds |
-| `files` | measure run files of this machine, write the report of a run, compare and apply labels |
-| `flags` | list, show, set, review feature flags |
-| `health` | how every part of the memory is |
-| `judgments` | grades of searches: add, list |
-| `ladder` | changes on their way to everybody: test, graduate, roll back, watch |
-| `learning` | what was learned from use: status, learn, terms, changes, approve, take back |
-| `maintenance` | checkpoints, retention, secrets stored in clear |
-| `memory` | save, update, forget, restore, link, why |
-| `prompts` | list, show, write, use, split and compare versions of prompts |
-| `reading` | show, list, folders, erase |
-| `research` | ask, retry, rate an answer, show and list what was asked |
-| `runs` | start a run, list runs, show one, compare two, judge one by the gate |
-| `searching` | search, context, match triggers |
-| `sessions` | sessions, the log of searches, how tasks begin and end |
-| `usage` | validate, record what was read or written |
+- `verb`: what a verb, a caller and a request are.
+- `fields`: field types that requests share.
+- `faults`: what is wrong with a request, in plain words.
+- `paging`: pages of long lists: cursor, limit, next_cursor.
+- `agent_text`: how results read as text for an agent.
+- `access`: tokens, and the sign-ins of browsers.
+- `analysis`: what answered questions add up to, and what low scores have in common.
+- `auditing`: list the audit log, check that it is whole.
+- `datasets`: which datasets there are, and what one holds.
+- `files`: measure run files of this machine, write the report of a run, compare and apply labels.
+- `flags`: list, show, set, review feature flags.
+- `health`: how every part of the memory is.
+- `judgments`: grades of searches: add, list.
+- `ladder`: changes on their way to everybody: test, graduate, roll back, watch.
+- `learning`: what was learned from use: status, learn, terms, changes, approve, take back.
+- `maintenance`: checkpoints, retention, secrets stored in clear.
+- `memory`: save, update, forget, restore, link, why.
+- `prompts`: list, show, write, use, split and compare versions of prompts.
+- `reading`: show, list, folders, erase.
+- `research`: ask, retry, rate an answer, show and list what was asked.
+- `runs`: start a run, list runs, show one, compare two, judge one by the gate.
+- `searching`: search, context, match triggers.
+- `sessions`: sessions, the log of searches, how tasks begin and end.
+- `usage`: validate, record what was read or written.
 
 To add one: write its request, its function and its `Verb` in the module of its family. Routes, tools, schemas, the
 client, reference pages and the tests of parity and authority follow from the table.

@@ -1,18 +1,21 @@
-"""The only place that builds concrete objects from settings, one module for each kind of thing built.
+"""The only place that builds concrete objects from settings, one module for each kind of object.
 
 - `stores`: open stores and checkpoints.
 - `engines`: the memory with its embedder, and an engine for measuring saves.
-- `models`: chat models and judges; `judge_kinds` registers the judges that Assay has itself.
+- `models`: chat models and judges.
+- `judge_kinds`: registers the judges that come with Assay.
 - `research`: the pipeline that answers questions.
-- `systems`: systems, datasets and runs; `system_kinds` registers the kinds of system that Assay has itself.
+- `systems`: systems, datasets and runs.
+- `system_kinds`: registers the kinds of system that come with Assay.
 - `experiments`: simulations and tuning.
 - `retention`: how long rows are kept, and archives.
-- `server`: what runs beside a memory that serves others. `tracing`: its OpenTelemetry spans.
+- `server`: shadow runs, interleaving and the ladder of a memory that serves others.
+- `tracing`: OpenTelemetry spans around an engine.
 - `network`: which hosts may be contacted, with which key.
 - `extensions`: parts of installed packages that Assay cannot use.
 
 A name is loaded with its module when it is first used. `retention`, `research`, `server` and `experiments` need the
-extra "memory" and import at their top. The others serve the base install too, or a search that should not wait: they
+extra "memory" and import at their top. The others also work in the base install, or must not slow down a search: they
 import what is optional or heavy inside the function that needs it.
 """
 

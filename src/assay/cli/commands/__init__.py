@@ -1,1 +1,42 @@
-"""One file per command; each has `register(app)`, and a line in `assay.cli.group`."""
+"""The commands. Each file has `register(app)`, and each command a line in `assay.cli.group`.
+
+Memories:
+- `memories`: save, update, list, show, link, why, restore.
+- `search`: search, validate, rate, observe.
+- `documents`: ingest, import, export.
+- `sessions`: session and task.
+- `learn`: what was learned from use, and its approval.
+- `erasure`: forget, rescan, retention.
+- `checkpoint`: whole copies of the store.
+
+Questions:
+- `ask`: answers a question from the memory.
+- `analyze`: statistics of answered questions and patterns in low scores.
+- `prompts`: versions of prompts, compared and split.
+
+Evaluation:
+- `dataset`: imports, checks, splits, builds and writes golden datasets.
+- `label`: grades candidates of questions.
+- `run`: runs a system over a dataset.
+- `measure`: measures run files against judgments.
+- `compare`: compares runs over the same cases.
+- `baseline`: the run that later runs are compared with.
+- `gate`: decides whether a run passes.
+- `report`: the report of a run.
+- `judge`: judges the answers of a run, and calibrates judges.
+- `metrics`: the catalog of metrics.
+
+Changes:
+- `experiment`: experiment and simulate.
+- `tune`: measures which value a setting should have.
+- `flag`: feature flags.
+- `shadow`: treatments that run beside what is shown.
+- `ladder`: tests, graduates and rolls back a change.
+
+Installation:
+- `setup`: init, config, trust, doctor, health, index.
+- `serving`: serve and mcp.
+- `access`: token and audit.
+- `demo`: two configurations over a dataset, compared and gated.
+- `version`: the version of Assay.
+"""

@@ -1,7 +1,8 @@
-"""Checkpoints: a whole copy of the store, taken online, described by a file beside it, verified before it is used.
+"""Checkpoints: a whole copy of the store, made while it is in use, with a description, verified before it is used.
 
-`manifest` what a checkpoint says of itself, `folder` where they lie, `sqlite_files` the online backup of SQLite,
-`postgres_tables` the tables of PostgreSQL, `postgres_dumps` what earlier versions made with pg_dump. A checkpoint
-describes itself and is listed from its folder, not from a table: the day it is needed is the day the database cannot
-be read.
+- `folder`: the folder of checkpoints: descriptions, complete copies only, and what a restore leaves as it is.
+- `sqlite`: checkpoints of a SQLite file, made by its online backup.
+- `postgres`: checkpoints of a PostgreSQL schema.
+
+Checkpoints are listed from their folder, not from a table, because they are needed when the database cannot be read.
 """

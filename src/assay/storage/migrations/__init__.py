@@ -1,6 +1,7 @@
 """The history of the schema.
 
-- `versions/`: one numbered file for each step, never edited once released. The first one makes every table.
-- `columns`: typed columns and named constraints that steps are written with.
-- `older_stores`: brings stores of version 0.1 and later revisions to the first file.
+- `columns`: typed columns and named constraints for use in migrations.
+- `older_stores`: brings stores of version 0.1 and of later revisions to the first file of `versions/`.
+
+The folder `versions/` has one numbered file for each step, never edited once released. The first creates every table.
 """

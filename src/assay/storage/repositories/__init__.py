@@ -1,6 +1,19 @@
-"""The only place with SQL: one repository per subject, each bound to one connection and one scope.
+"""The only place with SQL: one repository for each subject, each bound to one connection and one scope.
 
-`memories` memories with their chunks, `memory_filters` which of them a list shows, `edges`, `changes` the change log,
-`audit`, `queries` the query log with its candidates, `judgments`, `results`, `feedback`, `ab_tests`, `shadow_runs`,
-`meta` facts about the store itself.
+- `base`: what every repository is built on: connection, scope, row numbers, and facts about the store.
+- `memories`: memories, filters on them, and the edges between them.
+- `chunks`: chunks with their full-text rows, indexing results and trigger phrases.
+- `passages`: passages as search reads them.
+- `vectors`: vectors of chunks, and nearest-vector search inside PostgreSQL.
+- `queries`: the query log.
+- `evidence`: judgments, results, feedback and experiments.
+- `judging`: judge inputs, verdicts, calibrations, cached replies, budgets, and prompt versions.
+- `research`: answered questions.
+- `sessions`: sessions with their tasks, files that hold rows, and decisions of saves.
+- `learning`: votes, memory columns, learned terms and their evidence.
+- `access`: access tokens, sign-ins, request keys, owners of files, and feature flags.
+- `history`: the change log and the audit log.
+- `retention`: rows that are old enough to leave the log, and how they come back.
+- `erasure`: erases rows from every table, and masks secrets that an older version stored.
+- `prepared`: runs prepared statements directly on SQLite's driver.
 """

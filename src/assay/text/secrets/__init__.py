@@ -1,9 +1,11 @@
-"""Secrets in a text: where they are, and the text with a mask in the place of each.
+"""Find secrets in a text and put a mask in the place of each. Only the Python standard library is used.
 
-`rule` is what a rule is, `providers` the table of tokens that services issue, `keys` private keys and seed phrases,
-`numbers` payment cards, `surroundings` what stands in addresses, headers, command lines and configuration files,
-`named` values whose name says that they are secret, `placeholders` values that cannot be one, `checksums` the
-arithmetic, and `masking` puts them together. Only the Python standard library is used.
+- `masking`: applies all rules and masks what they find.
+- `rules`: what a rule is, and the check whether a value can be a secret at all.
+- `formats`: secrets with a format of their own: service tokens, private keys, payment cards.
+- `named`: values whose name marks them as secret, such as `DB_PASSWORD=...`.
+- `surroundings`: values in places that only a secret can take: headers, command lines, configuration files and code.
+- `addresses`: secrets in addresses, cookies and Kubernetes manifests.
 """
 
 from assay.text.secrets.masking import KINDS, Held, find_in_json, find_secrets, mask_json, mask_text
