@@ -41,7 +41,7 @@ from assay.judging.injection import clean, find_orders, remove_orders
 from assay.judging.labels import read_labels
 from assay.judging.prompts import parse_prompt, read_bundled
 from assay.judging.rubric import load_rubric, parse_rubric, read_verdict
-from assay.mcp.tools import framed
+from assay.mcp.tools import frame_as_data
 from assay.memory.ingesting.files import LONGEST_GLOB, read_file, walk
 from assay.memory.saving import drafts, options, spam_filter
 from assay.memory.saving.agreement import Labelled
@@ -62,11 +62,11 @@ from assay.records.research_log import PromptVersion
 from assay.records.saving import ImportFormat
 from assay.research.planner import RulePlanner
 from assay.research.synthesiser import ExtractiveSynthesiser
-from assay.server.idempotency import named
+from assay.server.idempotency import make_keyed_write
 from assay.server.limits import check_json
 from assay.server.pages.page import environment
 from assay.server.security.browsers import read_csrf_token
-from assay.server.security.callers import keep_own_cookies, shown_by
+from assay.server.security.callers import keep_own_cookies, read_credentials
 from assay.storage.erasing import Marks
 from assay.testing import HashedEmbedder
 from assay.text import sections
@@ -310,7 +310,7 @@ _TEXTS: dict[str, tuple[Work, int]] = {
     "guess the intent of a query": (classify_intent, 100_000),
     "score a passage precisely": (_precise, QUERY),
     "show a snippet": (lambda text: cut_snippet(text, text[:1_000]), PASSAGE),
-    "frame stored text for a model": (lambda text: framed(text, what="a"), BODY),
+    "frame stored text for a model": (lambda text: frame_as_data(text, what="a"), BODY),
     "find what was forgotten": (lambda text: Marks(names=("Ada",), pieces=("tea",)).in_value(text), BODY),
     "read a question": (read_question, QUERY),
     "plan a question": (lambda text: RulePlanner().plan(text), QUERY),
@@ -332,13 +332,13 @@ _TEXTS: dict[str, tuple[Work, int]] = {
     "match a path": (lambda text: fnmatchcase(text, "*a*b*c*.md"), PASSAGE),
     "read a JSON request": (lambda text: check_json(text.encode()), REQUEST),
     "read a text in a JSON request": (lambda text: check_json(json.dumps({"a": text}).encode()), REQUEST),
-    "read cookies": (lambda text: shown_by([("cookie", text)]), HEADER),
+    "read cookies": (lambda text: read_credentials([("cookie", text)]), HEADER),
     "let the framework read cookies": (_framework_cookies, HEADER),
-    "read an authorisation header": (lambda text: shown_by([("authorization", text)]), HEADER),
+    "read an authorisation header": (lambda text: read_credentials([("authorization", text)]), HEADER),
     "read the Host": (lambda text: Hosts(()).check("GET", [("host", text)]), HEADER),
     "read the Origin": (lambda text: Hosts(()).check("POST", [("host", "localhost"), ("origin", text)]), HEADER),
     "read a form": (lambda text: read_csrf_token(None, text.encode()), REQUEST),
-    "read an idempotency key": (lambda text: named(_SCOPE, text, b"a", b"b"), HEADER),
+    "read an idempotency key": (lambda text: make_keyed_write(_SCOPE, text, b"a", b"b"), HEADER),
     "show stored text on a page": (_render, BODY),
     "escape text for a comment in CI": (escape, QUERY),
 }

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from assay.errors import AssayError
-from assay.server.errors import Refused
+from assay.server.errors import RequestRefused
 
 MOST_SECONDS = 2.0
 """A suspect that takes longer is not measured with more input."""
@@ -46,7 +46,7 @@ class Growth(NamedTuple):
 def run_once(work: Work, text: str) -> float:
     """Seconds of processor time of one run; refusing the input is a good answer."""
     begun = time.thread_time()
-    with suppress(AssayError, Refused):
+    with suppress(AssayError, RequestRefused):
         work(text)
     return time.thread_time() - begun
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.gateway.headers import check_framing
-from assay.gateway.refusal import Refused
+from assay.gateway.refusal import RequestRefused
 
 LENGTH, CODING = "content-length", "transfer-encoding"
 
@@ -30,7 +30,7 @@ LENGTH, CODING = "content-length", "transfer-encoding"
     ],
 )
 def test_two_ends_or_none_are_refused(headers: list[tuple[str, str]]) -> None:
-    with pytest.raises(Refused) as problem:
+    with pytest.raises(RequestRefused) as problem:
         check_framing(headers)
     assert (problem.value.status, problem.value.code) == (400, "ambiguous_length")
     assert problem.value.headers == {"Connection": "close"}
@@ -39,5 +39,5 @@ def test_two_ends_or_none_are_refused(headers: list[tuple[str, str]]) -> None:
 @pytest.mark.parametrize("headers", [[], [(LENGTH, "0")], [(LENGTH, "12")], [(CODING, "Chunked")]])
 def test_one_end_is_fine_and_another_beside_it_is_not(headers: list[tuple[str, str]]) -> None:
     check_framing(headers)
-    with pytest.raises(Refused):
+    with pytest.raises(RequestRefused):
         check_framing([*headers, (LENGTH, "1"), (CODING, "chunked")])

@@ -73,7 +73,7 @@ def surface(name: str, services: Services) -> Iterator[Surface]:
     token = bearer(services, Access.WRITE)
     if name == "mcp":
         server = build_server(Host(services.engine, services.settings))
-        app = http.guarded(server, services.stored_tokens, services.settings, clock=services.clock)
+        app = http.build_guard(server, services.stored_tokens, services.settings, clock=services.clock)
         with TestClient(app, base_url=HERE) as client:
             yield Surface(client, http.PATH, HELLO, token)
         return

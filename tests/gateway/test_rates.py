@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.gateway.quotas import BodyRoom, Failures, Rates
-from assay.gateway.refusal import Refused
+from assay.gateway.quotas import BodyRoom, Rates, TokenFailures
+from assay.gateway.refusal import RequestRefused
 from assay.testing import FixedClock
 
 
@@ -20,10 +20,10 @@ def test_a_bucket_fills_again() -> None:
 
 
 def test_failures_are_counted_by_address() -> None:
-    failures = Failures(FixedClock())
+    failures = TokenFailures(FixedClock())
     for number in range(15):
         failures.count("address 192.0.2.1", f"token {number}")
-    with pytest.raises(Refused) as problem:
+    with pytest.raises(RequestRefused) as problem:
         failures.count("address 192.0.2.1", "another")
     assert (problem.value.status, problem.value.code) == (429, "too_many_failures")
     assert int(problem.value.headers["Retry-After"]) >= 1
@@ -31,10 +31,10 @@ def test_failures_are_counted_by_address() -> None:
 
 
 def test_failures_are_counted_by_token_wherever_they_come_from() -> None:
-    failures = Failures(FixedClock())
+    failures = TokenFailures(FixedClock())
     for number in range(5):
         failures.count(f"address 192.0.2.{number}", "the same")
-    with pytest.raises(Refused):
+    with pytest.raises(RequestRefused):
         failures.count("address 192.0.2.99", "the same")
     failures.count("address 192.0.2.99", "another")
 
@@ -42,11 +42,11 @@ def test_failures_are_counted_by_token_wherever_they_come_from() -> None:
 def test_one_caller_has_a_share_of_the_room_for_bodies() -> None:
     room = BodyRoom(room=10, share=4)
     room.take("one", 4)
-    with pytest.raises(Refused) as problem:
+    with pytest.raises(RequestRefused) as problem:
         room.take("one", 1)
     assert (problem.value.status, problem.value.code) == (503, "no_room")
     room.take("two", 4)
-    with pytest.raises(Refused):
+    with pytest.raises(RequestRefused):
         room.take("three", 3)
     room.give_back("one", 4)
     room.take("three", 3)

@@ -81,8 +81,10 @@ def serving_http(
     """A server at a free port of this machine, by its address."""
     with host_at(folder, read_only=read_only) as host, http.listen("127.0.0.1", 0) as at:
         host.settings = chosen = host.settings.change(**settings)
-        app = http.guarded(build_server(host), authoriser or Everybody(OPERATOR), chosen, names=("127.0.0.1", *also))
-        running = uvicorn.Server(http.configured(app, chosen))
+        app = http.build_guard(
+            build_server(host), authoriser or Everybody(OPERATOR), chosen, names=("127.0.0.1", *also)
+        )
+        running = uvicorn.Server(http.make_server_config(app, chosen))
         thread = threading.Thread(target=lambda: anyio.run(_served, running, at), daemon=True)
         thread.start()
         try:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.mcp.tools import TAG, framed, neutral
+from assay.mcp.tools import TAG, frame_as_data, neutral
 
 PIECES = st.sampled_from(
     [
@@ -45,7 +45,7 @@ def tags_in(text: str) -> int:
 
 @given(st.lists(PIECES, max_size=40).map("".join))
 def test_a_frame_holds_no_further_tag_whatever_is_inside(text: str) -> None:
-    assert tags_in(framed(text, what="memory_search")) == 2
+    assert tags_in(frame_as_data(text, what="memory_search")) == 2
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def test_work_stops_at_its_next_step_when_the_caller_has_gone(tmp_path: Path) ->
 
 def test_a_read_only_host_caps_every_grant(tmp_path: Path) -> None:
     with host_at(tmp_path) as host:
-        assert host.capped(ADMIN) is ADMIN
-        capped = Host(host.engine, settings_at(tmp_path), read_only=True).capped(ADMIN)
+        assert host.cap(ADMIN) is ADMIN
+        capped = Host(host.engine, settings_at(tmp_path), read_only=True).cap(ADMIN)
         assert capped.access is Access.READ
         assert capped.scope == ADMIN.scope

@@ -16,7 +16,7 @@ from assay.access import Access, Everybody, Grant, OneToken
 from assay.errors import SettingError
 from assay.mcp import http
 from assay.mcp.server import GRANT
-from assay.mcp.sessions import Sessions
+from assay.mcp.sessions import McpSessions
 from assay.records import Scope
 from assay.settings import Settings
 from assay.testing import FixedClock
@@ -69,7 +69,7 @@ def guarded(method: str = "GET", **headers: str) -> int:
     settings = Settings(mcp_allowed_origins=("http://localhost:6274",))
     clock = FixedClock()
     front = http.front_of(settings, ["memory.example"], clock)
-    guard = http.Guard(inside, Everybody(ADMIN), front, Sessions(clock, 1))
+    guard = http.McpGuard(inside, Everybody(ADMIN), front, McpSessions(clock, 1))
     given = [(name.lower().replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
 
     async def main() -> None:

@@ -81,7 +81,7 @@ def test_an_access_includes_the_lower_ones(access: Access, needed: Policy, *, al
 
 
 def test_only_reading_tools_say_that_they_change_nothing() -> None:
-    told = {tool.name: tool.described().annotations for tool in TOOLS}
+    told = {tool.name: tool.describe().annotations for tool in TOOLS}
     assert {name for name, one in told.items() if one and one.read_only_hint} == {
         name for name, policy in NAMES.items() if policy == "read"
     }

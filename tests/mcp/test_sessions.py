@@ -5,8 +5,8 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from assay.gateway.refusal import Refused
-from assay.mcp.sessions import Session, Sessions
+from assay.gateway.refusal import RequestRefused
+from assay.mcp.sessions import McpSessions, Session
 from assay.testing import FixedClock
 
 
@@ -15,7 +15,7 @@ class Ledger:
 
     def __init__(self, share: int, total: int) -> None:
         self.clock = FixedClock()
-        self.sessions = Sessions(self.clock, share, total)
+        self.sessions = McpSessions(self.clock, share, total)
         self.ended: list[str | None] = []
 
     def open(self, owner: str, session_id: str, *, busy: bool = False) -> Session:
@@ -47,7 +47,7 @@ def test_who_is_at_its_share_loses_its_own_oldest_idle_session() -> None:
 def test_who_uses_its_whole_share_is_refused_with_a_remedy() -> None:
     ledger = Ledger(share=1, total=10)
     ledger.open("one", "a", busy=True)
-    with pytest.raises(Refused, match="in use") as problem:
+    with pytest.raises(RequestRefused, match="in use") as problem:
         ledger.open("one", "b")
     assert (problem.value.status, problem.value.code) == (503, "too_many_sessions")
     assert "DELETE" in problem.value.remedy
@@ -72,7 +72,7 @@ def test_equals_do_not_take_from_each_other() -> None:
     ledger = Ledger(share=3, total=2)
     ledger.open("one", "a", busy=True)
     ledger.open("two", "b", busy=True)
-    with pytest.raises(Refused, match="all 2 sessions"):
+    with pytest.raises(RequestRefused, match="all 2 sessions"):
         ledger.open("three", "c")
 
 

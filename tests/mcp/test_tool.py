@@ -30,7 +30,7 @@ def refused(name: str, **given: Any) -> BadValue:
 
 @every_tool
 def test_every_field_is_described_and_every_text_and_list_has_a_limit(tool: Tool[Any, Any]) -> None:
-    schema = tool.described().input_schema
+    schema = tool.describe().input_schema
     Draft202012Validator.check_schema(schema)
     assert schema["additionalProperties"] is False
     for field, one in schema["properties"].items():
@@ -44,7 +44,7 @@ def test_every_field_is_described_and_every_text_and_list_has_a_limit(tool: Tool
 
 @every_tool
 def test_every_result_is_an_object_with_a_schema(tool: Tool[Any, Any]) -> None:
-    schema = tool.described().output_schema
+    schema = tool.describe().output_schema
     assert schema is not None
     Draft202012Validator.check_schema(schema)
     assert schema["type"] == "object"

@@ -10,7 +10,7 @@ NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
 
 def test_what_is_missing_is_a_dash_and_never_a_zero() -> None:
-    missing = (wording.number(None), wording.signed(None), wording.percent(None), wording.milliseconds(None))
+    missing = (wording.number(None), wording.with_sign(None), wording.percent(None), wording.milliseconds(None))
     assert set(missing) == {wording.NOTHING}
     assert wording.ago(None, NOW) == wording.moment(None) == wording.NOTHING
 
@@ -38,5 +38,5 @@ def test_words_have_the_tone_of_their_meaning() -> None:
 
 
 def test_counts_and_lines_read_as_english() -> None:
-    assert [wording.counted(count, "query") for count in (0, 1, 1_000)] == ["0 queries", "1 query", "1,000 queries"]
+    assert [wording.count_of(count, "query") for count in (0, 1, 1_000)] == ["0 queries", "1 query", "1,000 queries"]
     assert wording.one_line("a\n b\tc " * 100, 20) == "a b c a b c a b c a…"

@@ -19,7 +19,7 @@ from assay.research.options import CheckpointOptions, FailAction, ResearchOption
 from assay.research.rating import find_citations
 from assay.research.record import plan_in
 from assay.research.search import FoundPassages
-from assay.server.pages.answers import told_of
+from assay.server.pages.answers import describe_session
 from assay.storage import Store
 
 BOTH = tuple(Passage(number=number, text=f"Passage {number}.", memory_id=f"m_{number}") for number in (1, 2))
@@ -70,7 +70,7 @@ def test_the_record_the_page_and_the_rating_speak_of_the_answer_that_was_shown(
     assert answer.trace["answer_evaluation"]["chosen"] == shown
     for trace in (dict(answer.trace), without_choice(dict(answer.trace))):
         assert find_citations(trace) == (f"m_{shown}",)
-        page = told_of(StoredResearch(session=answer.session, trace=trace))
+        page = describe_session(StoredResearch(session=answer.session, trace=trace))
         assert page["answer"]["text"] == answer.text
         assert page["stages"][-1]["chosen"]["number"] == shown
 
@@ -84,7 +84,10 @@ def test_a_retry_and_the_page_use_the_plan_that_was_searched_with(
     assert answer.trace["plan_evaluation"]["chosen"] == used
     for trace in (dict(answer.trace), without_choice(dict(answer.trace))):
         assert plan_in(trace) == answer.plan
-        assert told_of(StoredResearch(session=answer.session, trace=trace))["stages"][0]["chosen"]["number"] == used
+        assert (
+            describe_session(StoredResearch(session=answer.session, trace=trace))["stages"][0]["chosen"]["number"]
+            == used
+        )
 
 
 def test_the_stored_choice_is_read_and_not_made_again(local: Store, scope: Scope) -> None:

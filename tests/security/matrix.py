@@ -375,7 +375,7 @@ async def measure(folder: Path) -> Report:
         host = Host(services.engine, services.settings)
         routes = routes_of(services)
         guarded = Asgi(
-            http.guarded(
+            http.build_guard(
                 build_server(host), services.stored_tokens, services.settings, names=("127.0.0.1",), clock=clock
             )
         )

@@ -10,7 +10,7 @@ import pytest
 from tests.server.serving import BOUND_S
 
 from assay.errors import ServerBusy
-from assay.server.services import Crew
+from assay.server.services import WorkerThreads
 
 
 def raised(problem: BaseException) -> None:
@@ -18,25 +18,25 @@ def raised(problem: BaseException) -> None:
 
 
 def test_an_answer_comes_back_from_another_thread() -> None:
-    found = asyncio.run(Crew(2, 0).run(threading.current_thread))
+    found = asyncio.run(WorkerThreads(2, 0).run(threading.current_thread))
     assert found is not threading.current_thread()
 
 
 @pytest.mark.parametrize("problem", [ValueError("wrong"), SystemExit(3), StopIteration("over")])
 def test_an_error_comes_back_too_and_the_thread_goes_on(problem: BaseException) -> None:
-    async def both(crew: Crew) -> str:
+    async def both(crew: WorkerThreads) -> str:
         with pytest.raises(BaseException, match=str(problem)):
             await crew.run(partial(raised, problem))
         return await crew.run(lambda: "next")
 
-    assert asyncio.run(both(Crew(1, 0))) == "next"
+    assert asyncio.run(both(WorkerThreads(1, 0))) == "next"
 
 
 def test_calls_wait_in_order_and_too_many_are_refused() -> None:
     release = threading.Event()
     order: list[int] = []
 
-    async def all_of_them(crew: Crew) -> None:
+    async def all_of_them(crew: WorkerThreads) -> None:
         first = asyncio.ensure_future(crew.run(lambda: release.wait(BOUND_S)))
         waiting = [asyncio.ensure_future(crew.run(partial(order.append, number))) for number in range(3)]
         await asyncio.sleep(0)
@@ -46,13 +46,13 @@ def test_calls_wait_in_order_and_too_many_are_refused() -> None:
         await asyncio.gather(first, *waiting)
         await crew.run(lambda: None)
 
-    asyncio.run(all_of_them(Crew(1, 3)))
+    asyncio.run(all_of_them(WorkerThreads(1, 3)))
     assert order == [0, 1, 2]
 
 
 def test_no_more_threads_work_than_there_may_be() -> None:
     release = threading.Event()
-    crew = Crew(2, 10)
+    crew = WorkerThreads(2, 10)
 
     async def all_of_them() -> list[bool]:
         calls = [asyncio.ensure_future(crew.run(lambda: release.wait(BOUND_S))) for _ in range(6)]
@@ -67,7 +67,7 @@ def test_no_more_threads_work_than_there_may_be() -> None:
 def test_what_nobody_waits_for_any_more_is_not_begun() -> None:
     release, begun = threading.Event(), threading.Event()
 
-    async def one_gone(crew: Crew) -> None:
+    async def one_gone(crew: WorkerThreads) -> None:
         first = asyncio.ensure_future(crew.run(lambda: release.wait(BOUND_S)))
         gone = asyncio.ensure_future(crew.run(begun.set))
         await asyncio.sleep(0)
@@ -78,13 +78,13 @@ def test_what_nobody_waits_for_any_more_is_not_begun() -> None:
         await first
         await crew.run(lambda: None)
 
-    asyncio.run(one_gone(Crew(1, 1)))
+    asyncio.run(one_gone(WorkerThreads(1, 1)))
     assert not begun.is_set()
 
 
 def test_an_answer_that_comes_after_the_loop_has_ended_does_no_harm() -> None:
     release, begun = threading.Event(), threading.Event()
-    crew = Crew(1, 0)
+    crew = WorkerThreads(1, 0)
 
     def work() -> None:
         begun.set()
@@ -101,7 +101,7 @@ def test_an_answer_that_comes_after_the_loop_has_ended_does_no_harm() -> None:
 
 
 def test_a_thread_that_has_nothing_to_do_ends_and_another_begins_when_needed() -> None:
-    crew = Crew(1, 0, idle_s=0.001)
+    crew = WorkerThreads(1, 0, idle_s=0.001)
     for _ in range(3):
         worker = asyncio.run(crew.run(threading.current_thread))
         worker.join(BOUND_S)

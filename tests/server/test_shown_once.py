@@ -17,7 +17,7 @@ from tests.storage.homes import Home, raw
 import assay
 from assay.access import Tokens
 from assay.records.access import TOKEN_SHAPE, Access
-from assay.server.idempotency import Repeats, named
+from assay.server.idempotency import Repeats, make_keyed_write
 from assay.server.services import Services
 from assay.storage.tables import metadata
 from assay.verbs.access import TOKEN_ONCE
@@ -94,7 +94,7 @@ def test_no_row_of_any_table_holds_a_token_on_either_back_end(home: Home) -> Non
     store = home.open()
     made = Tokens(store, home.clock).create(OWN, "ci", Access.ADMIN)
     repeats = Repeats(store, home.clock)
-    write = named(OWN, "k4", b"POST /api/tokens", b"{}")._replace(shown_once=TOKEN_ONCE)
+    write = make_keyed_write(OWN, "k4", b"POST /api/tokens", b"{}")._replace(shown_once=TOKEN_ONCE)
     assert repeats.begin(write) is None
     repeats.finish(write, 200, json.dumps({"token_id": made.kept.token_id, "token": made.text}).encode())
     with raw(store) as connection:

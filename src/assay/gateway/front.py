@@ -17,15 +17,15 @@ from starlette.types import Scope
 from assay.clock import Clock
 from assay.gateway.headers import UNKNOWN, Headers, Hosts, Peer, Proxies, check_framing, key_of
 from assay.gateway.protocol import note_known
-from assay.gateway.quotas import LONGEST_BODY, LONGEST_UNKNOWN_BODY, BodyReader, BodyRoom, Failures, Rates
-from assay.gateway.refusal import Refused
+from assay.gateway.quotas import LONGEST_BODY, LONGEST_UNKNOWN_BODY, BodyReader, BodyRoom, Rates, TokenFailures
+from assay.gateway.refusal import RequestRefused
 from assay.settings import Settings
 
 LONGEST_QUERY = 16_384
 """Bytes after the question mark."""
 
 
-class Known(Protocol):
+class KnownCaller(Protocol):
     """A caller that a server recognised."""
 
     @property
@@ -34,10 +34,10 @@ class Known(Protocol):
         ...
 
 
-Caller = TypeVar("Caller", bound=Known)
+Caller = TypeVar("Caller", bound=KnownCaller)
 
 
-class Shown(NamedTuple):
+class Credentials(NamedTuple):
     """What a request shows of its caller."""
 
     token: str | None
@@ -55,7 +55,9 @@ class Arrival(NamedTuple):
 class Front:
     """Lets requests in, or refuses them. Used from one event loop."""
 
-    def __init__(self, *, hosts: Hosts, proxies: Proxies, rates: Rates, failures: Failures, room: BodyRoom) -> None:
+    def __init__(
+        self, *, hosts: Hosts, proxies: Proxies, rates: Rates, failures: TokenFailures, room: BodyRoom
+    ) -> None:
         self._hosts = hosts
         self._proxies = proxies
         self._rates = rates
@@ -70,7 +72,7 @@ class Front:
         clock: Clock,
         *,
         origins: Collection[str] = (),
-        failures: Failures | None = None,
+        failures: TokenFailures | None = None,
     ) -> Self:
         """The checks as the settings say, for a server with these names besides those of this machine.
 
@@ -80,7 +82,7 @@ class Front:
             hosts=Hosts(names, origins),
             proxies=Proxies(settings.server_trusted_proxies),
             rates=Rates(clock, settings.server_requests_per_minute),
-            failures=failures or Failures(clock),
+            failures=failures or TokenFailures(clock),
             room=BodyRoom(),
         )
 
@@ -104,15 +106,15 @@ class Front:
             scope.update(client=(peer.address, 0), scheme=peer.scheme)
         self._hosts.check(scope["method"], headers, peer.scheme)
         if len(scope.get("query_string", b"")) > LONGEST_QUERY:
-            raise Refused(400, "too_long", "the address is too long", remedy="Send long values in a body.")
+            raise RequestRefused(400, "too_long", "the address is too long", remedy="Send long values in a body.")
         return Arrival(headers, peer)
 
     async def identify(
         self,
         scope: Scope,
         arrival: Arrival,
-        shown: Shown,
-        find: Callable[[Shown], Awaitable[Caller | None]],
+        shown: Credentials,
+        find: Callable[[Credentials], Awaitable[Caller | None]],
         *,
         public: bool = False,
     ) -> Caller | None:
@@ -132,11 +134,11 @@ class Front:
             raise _unknown()
         return caller
 
-    def spend(self, arrival: Arrival, caller: Known) -> None:
+    def spend(self, arrival: Arrival, caller: KnownCaller) -> None:
         """Count a request of a known caller; refuse it (429) when there were too many."""
         self._rates.spend(caller.token or key_of(arrival.peer.address))
 
-    def body_reader(self, arrival: Arrival, caller: Known | None) -> BodyReader:
+    def body_reader(self, arrival: Arrival, caller: KnownCaller | None) -> BodyReader:
         """What reads the body: a small one of somebody who is not known, and each caller within a share of memory."""
         if caller is None:
             return BodyReader(self._room, key_of(arrival.peer.address), LONGEST_UNKNOWN_BODY)
@@ -148,13 +150,13 @@ def decode_headers(raw: Collection[tuple[bytes, bytes]]) -> Headers:
     return [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in raw]
 
 
-def bearer_token(headers: Headers) -> Shown | None:
+def bearer_token(headers: Headers) -> Credentials | None:
     """The token in the header of a request; None: it has no such header. One that cannot be read opens nothing."""
     given = [value for name, value in headers if name == "authorization"]
     if not given:
         return None
     kind, _, token = given[0].partition(" ")
-    return Shown(token.strip() if len(given) == 1 and kind.lower() == "bearer" else "")
+    return Credentials(token.strip() if len(given) == 1 and kind.lower() == "bearer" else "")
 
 
 def address_key(scope: Scope) -> str:
@@ -163,8 +165,8 @@ def address_key(scope: Scope) -> str:
     return key_of(client[0] if client else UNKNOWN)
 
 
-def _unknown() -> Refused:
-    return Refused(
+def _unknown() -> RequestRefused:
+    return RequestRefused(
         401,
         "unknown_caller",
         "no token of this server was shown",

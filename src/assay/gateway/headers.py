@@ -14,7 +14,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from assay.errors import SettingError
-from assay.gateway.refusal import Refused
+from assay.gateway.refusal import RequestRefused
 
 # --- Host and Origin ---
 #
@@ -28,7 +28,7 @@ REMEMBERED = 64
 """Addresses that need not be taken apart again: most requests name the same one."""
 
 
-class Origin(NamedTuple):
+class PageOrigin(NamedTuple):
     """What a page comes from: all three must be the same for two pages to be of one server."""
 
     scheme: str
@@ -41,14 +41,14 @@ class Hosts:
 
     def __init__(self, names: Collection[str], origins: Collection[str] = ()) -> None:
         self._names = frozenset(name.lower() for name in (*LOOPBACK, *names))
-        self._origins = frozenset(_allowed_origin(text) for text in origins)
+        self._origins = frozenset(_read_origin(text) for text in origins)
 
     def check(self, method: str, headers: Headers, scheme: str = "http") -> None:
         """Refuse what is meant for another host, or sent by another's page; `scheme` is the request's own."""
         hosts = [value for name, value in headers if name == "host"]
         if len(hosts) != 1 or name_in(f"//{hosts[0]}") not in self._names:
             shown = ascii(", ".join(hosts))
-            raise Refused(
+            raise RequestRefused(
                 421,
                 "wrong_host",
                 f"this server does not answer to the Host {shown}",
@@ -58,12 +58,14 @@ class Hosts:
         for text in (value for name, value in headers if name == "origin"):
             listed = origin_of(text) in self._origins
             if not listed and not _is_own(text, f"{scheme}://{hosts[0]}"):
-                raise Refused(
+                raise RequestRefused(
                     403, "foreign_origin", f"pages of {text!a} may not use this server", remedy="Use its own pages."
                 )
         crossed = any(name == "sec-fetch-site" and value in ("cross-site", "same-site") for name, value in headers)
         if crossed and not listed and method not in SAFE:
-            raise Refused(403, "foreign_origin", "another site's page sent this", remedy="Use this server's own pages.")
+            raise RequestRefused(
+                403, "foreign_origin", "another site's page sent this", remedy="Use this server's own pages."
+            )
 
 
 def _is_own(text: str, own_address: str) -> bool:
@@ -77,7 +79,7 @@ def _is_own(text: str, own_address: str) -> bool:
     return origin == own or (own.name not in LOOPBACK and origin == behind_tls)
 
 
-def _allowed_origin(text: str) -> Origin:
+def _read_origin(text: str) -> PageOrigin:
     found = origin_of(text)
     if found is None:
         raise SettingError(
@@ -87,14 +89,14 @@ def _allowed_origin(text: str) -> Origin:
 
 
 @lru_cache(REMEMBERED)
-def origin_of(address: str) -> Origin | None:
+def origin_of(address: str) -> PageOrigin | None:
     """Scheme, host and port of an http or https address; None for anything else."""
     name = name_in(address)
     if name is None:
         return None
     parts = urlsplit(address)
     standard = {"http": 80, "https": 443}.get(parts.scheme)
-    return None if standard is None else Origin(parts.scheme, name, standard if parts.port is None else parts.port)
+    return None if standard is None else PageOrigin(parts.scheme, name, standard if parts.port is None else parts.port)
 
 
 @lru_cache(REMEMBERED)
@@ -149,8 +151,8 @@ def check_framing(headers: Headers) -> None:
         raise _ambiguous(f"the Content-Length {lengths[0][:40]!a} is not a number", "Send the number of bytes.")
 
 
-def _ambiguous(message: str, remedy: str) -> Refused:
-    return Refused(400, "ambiguous_length", message, remedy=remedy, headers=CLOSE)
+def _ambiguous(message: str, remedy: str) -> RequestRefused:
+    return RequestRefused(400, "ambiguous_length", message, remedy=remedy, headers=CLOSE)
 
 
 # --- The caller's address and scheme behind a trusted proxy ---

@@ -15,7 +15,7 @@ from starlette.types import Message, Receive
 
 from assay.clock import Clock
 from assay.gateway.headers import Headers
-from assay.gateway.refusal import Refused
+from assay.gateway.refusal import RequestRefused
 
 # --- How often: requests a minute for each caller, failed tokens for each address and token ---
 
@@ -42,7 +42,7 @@ class Rates:
         wait = self.take(caller)
         if wait > 0:
             seconds = str(math.ceil(wait))
-            raise Refused(
+            raise RequestRefused(
                 429,
                 "too_many_requests",
                 f"this caller may send {self._per_second * 60:.0f} requests a minute",
@@ -63,7 +63,7 @@ class Rates:
         return wait
 
 
-class Failures:
+class TokenFailures:
     """Slows down whoever shows tokens that open nothing, by address and by token.
 
     Only a failure is ever counted or refused. A good token is let in whatever others did from the same address: behind
@@ -80,7 +80,7 @@ class Failures:
         wait = max(self._addresses.take(address), self._tokens.take(digest))
         if wait > 0:
             seconds = str(math.ceil(wait))
-            raise Refused(
+            raise RequestRefused(
                 429,
                 "too_many_failures",
                 "too many tokens that open nothing were shown",
@@ -121,7 +121,7 @@ class BodyRoom:
     def take(self, holder: str, size: int) -> None:
         """Count bytes that a caller sent; refuse them (503) when there is no room."""
         if self._total + size > self._room or self._taken[holder] + size > self._share:
-            raise Refused(
+            raise RequestRefused(
                 503,
                 "no_room",
                 "too many large requests are being received",
@@ -158,7 +158,9 @@ class BodyReader:
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
-                raise Refused(400, "cut_off", "the request ended in the middle of its body", remedy="Send it again.")
+                raise RequestRefused(
+                    400, "cut_off", "the request ended in the middle of its body", remedy="Send it again."
+                )
             part = message.get("body", b"")
             if self._held + len(part) > self._longest:
                 raise self._too_long()
@@ -174,14 +176,14 @@ class BodyReader:
         self._room.give_back(self._holder, self._held)
         self._held = 0
 
-    def _too_long(self) -> Refused:
+    def _too_long(self) -> RequestRefused:
         remedy = "Send less at a time, or save by file."
         if self._longest < LONGEST_BODY:
             remedy = "Show a token first: callers that are not known may send little."
-        return Refused(413, "too_large", f"the request is over {self._longest:,} bytes", remedy=remedy)
+        return RequestRefused(413, "too_large", f"the request is over {self._longest:,} bytes", remedy=remedy)
 
 
-def replayed(body: bytes, receive: Receive) -> Receive:
+def replay_body(body: bytes, receive: Receive) -> Receive:
     """A `receive` that gives a body that was read already, then whatever comes after it."""
     given = False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request that goes no further: a matter of HTTP alone, so no part of the error tree, and of the same shape."""
 
     def __init__(

@@ -67,7 +67,7 @@ def _quick_parser() -> type[asyncio.Protocol]:
     return HttpToolsBounded
 
 
-def configured(app: ASGIApp, settings: Settings, *, goodbye_s: int, quick: bool | None = None) -> uvicorn.Config:
+def make_config(app: ASGIApp, settings: Settings, *, goodbye_s: int, quick: bool | None = None) -> uvicorn.Config:
     """How an application is served.
 
     `goodbye_s`: how long requests may go on after the server was told to stop. `quick`: whether HTTP is read by

@@ -29,16 +29,26 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from assay.access import Authoriser, Grant
 from assay.clock import Clock, SystemClock
 from assay.gateway import serving
-from assay.gateway.front import Arrival, Front, Shown, bearer_token, decode_headers
+from assay.gateway.front import Arrival, Credentials, Front, bearer_token, decode_headers
 from assay.gateway.headers import Headers, is_loopback
-from assay.gateway.quotas import LONGEST_BODY, replayed
-from assay.gateway.refusal import Refused
+from assay.gateway.quotas import LONGEST_BODY, replay_body
+from assay.gateway.refusal import RequestRefused
 from assay.gateway.serving import listen, need_token
 from assay.mcp.server import GRANT
-from assay.mcp.sessions import SESSIONS, Session, Sessions
+from assay.mcp.sessions import SESSIONS, McpSessions, Session
 from assay.settings import Settings
 
-__all__ = ["LONGEST_BODY", "PATH", "Guard", "address_of", "guarded", "is_loopback", "listen", "need_token", "serve"]
+__all__ = [
+    "LONGEST_BODY",
+    "PATH",
+    "McpGuard",
+    "address_of",
+    "build_guard",
+    "is_loopback",
+    "listen",
+    "need_token",
+    "serve",
+]
 
 PATH = "/mcp"
 GOODBYE_S = 5
@@ -58,7 +68,7 @@ class _Caller(NamedTuple):
     token: str | None
 
 
-class Guard:
+class McpGuard:
     """Lets through what may come in, with the caller's grant."""
 
     path = PATH
@@ -68,7 +78,7 @@ class Guard:
         app: ASGIApp,
         authoriser: Authoriser,
         front: Front,
-        sessions: Sessions,
+        sessions: McpSessions,
         lifespan: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext,
     ) -> None:
         self._app = app
@@ -88,13 +98,13 @@ class Guard:
             try:
                 arrival, caller = await self._admit(scope)
                 await self._pass_on(scope, arrival, caller, receive, send)
-            except Refused as problem:
+            except RequestRefused as problem:
                 await _refuse(problem, send)
 
     async def _admit(self, scope: Scope) -> tuple[Arrival, _Caller]:
         """Who calls, with the grant left in the scope; raises what a request is refused with."""
         arrival = self._front.receive(scope)
-        shown = bearer_token(arrival.headers) or Shown(None)
+        shown = bearer_token(arrival.headers) or Credentials(None)
         caller = await self._front.identify(scope, arrival, shown, self._find_caller)
         assert caller is not None, "only public addresses have callers that are not known"  # noqa: S101
         self._front.spend(arrival, caller)
@@ -102,7 +112,7 @@ class Guard:
         scope.update({GRANT: grant, "user": _user(_owner(grant))})
         return arrival, caller
 
-    async def _find_caller(self, shown: Shown) -> _Caller | None:
+    async def _find_caller(self, shown: Credentials) -> _Caller | None:
         if self._looking_up is None:
             self._looking_up = CapacityLimiter(LOOKING_UP)
         if shown.token is None:
@@ -121,7 +131,7 @@ class Guard:
         reader = self._front.body_reader(arrival, caller)
         try:
             body = await reader.read(given, receive)
-            again = replayed(body, receive)
+            again = replay_body(body, receive)
             if _first(given, SESSION) is None and _keeps_sessions(given) and OPENING in body:
                 await self._open_session(scope, again, send)
             else:
@@ -213,7 +223,7 @@ def _user(owner: str) -> AuthenticatedUser:
     return AuthenticatedUser(AccessToken(token="", client_id=owner, scopes=[]))
 
 
-async def _refuse(problem: Refused, send: Send) -> None:
+async def _refuse(problem: RequestRefused, send: Send) -> None:
     message = f"{problem.message}. {problem.remedy}"
     error = {"code": types.INVALID_REQUEST, "message": message, "data": problem.as_json()["error"]}
     body = json.dumps({"jsonrpc": "2.0", "id": None, "error": error}).encode()
@@ -228,7 +238,7 @@ def front_of(settings: Settings, names: Collection[str], clock: Clock) -> Front:
     return Front.of(settings, names, clock, origins=settings.mcp_allowed_origins)
 
 
-def guarded(
+def build_guard(
     server: Server[Any],
     authoriser: Authoriser,
     settings: Settings,
@@ -236,7 +246,7 @@ def guarded(
     names: Collection[str] = (),
     clock: Clock | None = None,
     front: Front | None = None,
-) -> Guard:
+) -> McpGuard:
     """The application to serve: it answers to this machine's own names and those given.
 
     `front` is that of the server it is mounted in; without one it has its own.
@@ -254,18 +264,18 @@ def guarded(
         front = front_of(settings, names, clock)
     else:
         front = front.for_origins(names, settings.mcp_allowed_origins)
-    sessions = Sessions(clock, settings.mcp_sessions_per_principal)
-    return Guard(app, authoriser, front, sessions, partial(app.router.lifespan_context, app))
+    sessions = McpSessions(clock, settings.mcp_sessions_per_principal)
+    return McpGuard(app, authoriser, front, sessions, partial(app.router.lifespan_context, app))
 
 
-def configured(app: ASGIApp, settings: Settings) -> uvicorn.Config:
+def make_server_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
     """How the application is served."""
-    return serving.configured(app, settings, goodbye_s=GOODBYE_S)
+    return serving.make_config(app, settings, goodbye_s=GOODBYE_S)
 
 
 async def serve(app: ASGIApp, settings: Settings, at: socket.socket) -> None:
     """Serve until told to stop (Ctrl-C, SIGTERM)."""
-    await uvicorn.Server(configured(app, settings)).serve(sockets=[at])
+    await uvicorn.Server(make_server_config(app, settings)).serve(sockets=[at])
 
 
 def address_of(at: socket.socket) -> str:

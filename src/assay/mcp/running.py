@@ -51,7 +51,7 @@ def serve_http(settings: Settings, where: Where, *, read_only: bool, note: Calla
         alone = http.is_loopback(where.host) and not settings.server_trusted_proxies
         here = Everybody(grant) if token is None and alone else None
         authoriser = stored.or_else(here if token is None else OneToken(token, grant))
-        app = http.guarded(build_server(host), authoriser, settings, names=(where.host, *where.names))
+        app = http.build_guard(build_server(host), authoriser, settings, names=(where.host, *where.names))
         note(f"Serving MCP at {http.address_of(at)}; end it with Ctrl-C.")
         anyio.run(http.serve, app, settings, at)
 
@@ -71,7 +71,7 @@ def mount(
     """
     authoriser = stored.or_else(None if local is None else Everybody(local))
     server = build_server(Host(engine, settings))
-    return http.guarded(server, authoriser, settings, names=names, clock=engine.clock, front=front)
+    return http.build_guard(server, authoriser, settings, names=names, clock=engine.clock, front=front)
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from mcp_types import GetPromptResult, Prompt, PromptArgument, PromptMessage, Re
 from assay.access import Access, Act, Grant, acts
 from assay.cpu_budget import CpuBudget, limited
 from assay.errors import AssayError, BadValue, RecordNotFound, ServerBusy
-from assay.mcp.tools import BY_NAME, TOOLS, Calling, Progress, Tool, framed, neutral
+from assay.mcp.tools import BY_NAME, TOOLS, Calling, Progress, Tool, frame_as_data, neutral
 from assay.memory.rights import check_readable
 from assay.records import MemoryStatus, Scope
 from assay.verbs import health
@@ -63,7 +63,7 @@ or misleading, call memory_validate with was_useful false.
 5. Tell me in a short list what was stored, merged or turned away, and why."""
 
 
-def filled(name: str, given: Mapping[str, str]) -> GetPromptResult:
+def fill_prompt(name: str, given: Mapping[str, str]) -> GetPromptResult:
     """A prompt with its arguments in place."""
     unknown = sorted(set(given) - {"topic"})
     if unknown:
@@ -105,14 +105,14 @@ _HEALTH = Resource(
 )
 
 
-def listed(engine: Engine, scope: Scope, after: str | None) -> tuple[list[Resource], str | None]:
+def read_resource_page(engine: Engine, scope: Scope, after: str | None) -> tuple[list[Resource], str | None]:
     """One page of resources, in the order of the memories' ids, and where the next begins."""
     with engine.store.reading(scope) as work:
         page = work.memories.page(after=after or "", limit=PAGE + 1)
     shown = [
-        Resource(uri=f"{MEMORY}{one.id}", name=one.id, title=neutral(one.title), mime_type="text/markdown")
-        for one in page[:PAGE]
-        if one.status is not MemoryStatus.FORGOTTEN
+        Resource(uri=f"{MEMORY}{memory.id}", name=memory.id, title=neutral(memory.title), mime_type="text/markdown")
+        for memory in page[:PAGE]
+        if memory.status is not MemoryStatus.FORGOTTEN
     ]
     return ([] if after else [_HEALTH]) + shown, page[PAGE - 1].id if len(page) > PAGE else None
 
@@ -127,7 +127,7 @@ def read(engine: Engine, scope: Scope, uri: str) -> tuple[str, str]:
         memory = work.memories.get(uri.removeprefix(MEMORY))
     check_readable(memory)
     more = "" if len(memory.body) <= LONGEST else "\n\n(it goes on; read the rest with memory_load)"
-    return "text/markdown", framed(f"# {memory.title}\n\n{memory.body[:LONGEST]}{more}", what=MEMORY)
+    return "text/markdown", frame_as_data(f"# {memory.title}\n\n{memory.body[:LONGEST]}{more}", what=MEMORY)
 
 
 # --- Where calls run ---
@@ -155,7 +155,7 @@ class Host:
         self._limiter = anyio.CapacityLimiter(threads)
         self._measuring = threading.Lock()
 
-    def capped(self, grant: Grant) -> Grant:
+    def cap(self, grant: Grant) -> Grant:
         """What is left of a grant here: a read-only host lets nobody write."""
         return grant._replace(access=Access.READ) if self.read_only else grant
 
@@ -178,7 +178,7 @@ class Host:
             engine=self.engine,
             settings=self.settings,
             grant=grant,
-            read_only=self.capped(grant).access is Access.READ,
+            read_only=self.cap(grant).access is Access.READ,
             progress=_progress(report),
         )
         if not tool.policy.takes_long:
@@ -263,42 +263,42 @@ class _Answers:
         found = self._local if context.request is None else context.request.scope.get(GRANT)
         if found is None:
             raise MCPError(types.INVALID_REQUEST, "nobody said what this caller may do")
-        return self._host.capped(found)
+        return self._host.cap(found)
 
     async def list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         _no_cursor(params)
         grant = self._grant(context)
-        return types.ListToolsResult(tools=[one.described() for one in TOOLS if grant.allows(one.policy)])
+        return types.ListToolsResult(tools=[tool.describe() for tool in TOOLS if grant.allows(tool.policy)])
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         grant = self._grant(context)
         tool = BY_NAME.get(params.name)
         if tool is None or not grant.allows(tool.policy):
-            known = [one.name for one in TOOLS if grant.allows(one.policy)]
+            known = [tool.name for tool in TOOLS if grant.allows(tool.policy)]
             raise _unknown("tool", params.name, known)
         work = partial(self._answer, tool, grant, params.arguments or {}, context.session.report_progress)
         try:
             return await self._host.run(work)
         except AssayError as problem:
-            return refused(problem)
+            return make_error_result(problem)
 
     def _answer(
         self, tool: Tool[Any, Any], grant: Grant, given: dict[str, Any], report: Callable[..., Any]
     ) -> types.CallToolResult:
         try:
-            return _told(tool, self._host.perform(tool, grant, given, report))
+            return _make_result(tool, self._host.perform(tool, grant, given, report))
         except AssayError as problem:
-            return refused(problem)
+            return make_error_result(problem)
         except Exception:  # noqa: BLE001 - a bug in one tool must not end the server
             _log.exception("%s failed", tool.name)
-            return refused(_internal(tool.name))
+            return make_error_result(_internal(tool.name))
 
     async def list_resources(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         after = None if params is None else params.cursor
-        page = partial(listed, self._host.engine, self._grant(context).scope, after)
-        found, following = await self._protected(page)
+        page = partial(read_resource_page, self._host.engine, self._grant(context).scope, after)
+        found, following = await self._run_protected(page)
         return types.ListResourcesResult(resources=found, next_cursor=following)
 
     async def list_templates(
@@ -312,7 +312,9 @@ class _Answers:
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
-        kind, text = await self._protected(partial(read, self._host.engine, self._grant(context).scope, uri), uri=uri)
+        kind, text = await self._run_protected(
+            partial(read, self._host.engine, self._grant(context).scope, uri), uri=uri
+        )
         contents = types.TextResourceContents(uri=uri, mime_type=kind, text=text)
         return types.ReadResourceResult(contents=[contents])
 
@@ -330,11 +332,11 @@ class _Answers:
         if params.name not in known:
             raise _unknown("prompt", params.name, known)
         try:
-            return filled(params.name, params.arguments or {})
+            return fill_prompt(params.name, params.arguments or {})
         except AssayError as problem:
             raise _protocol_error(problem) from problem
 
-    async def _protected(self, work: Callable[[], T], **data: str) -> T:
+    async def _run_protected(self, work: Callable[[], T], **data: str) -> T:
         """Work that has no result of its own to tell an error in."""
         try:
             return await self._host.run(work)
@@ -342,17 +344,17 @@ class _Answers:
             raise _protocol_error(problem, **data) from problem
 
 
-def refused(problem: AssayError) -> types.CallToolResult:
+def make_error_result(problem: AssayError) -> types.CallToolResult:
     """An error as a tool's result: in words, and in the one shape that errors have everywhere."""
     text = types.TextContent(type="text", text=f"Error: {problem.message}.\nTry: {problem.remedy}")
     return types.CallToolResult(content=[text], structured_content=problem.as_json(), is_error=True)
 
 
-def _told(tool: Tool[Any, Any], result: Any) -> types.CallToolResult:
+def _make_result(tool: Tool[Any, Any], result: Any) -> types.CallToolResult:
     structured = tool.structure(result)
     said = {name: value for name, value in structured.items() if name != "about"}
     read = json.dumps(said, ensure_ascii=False) if tool.readable is None else tool.readable(result)
-    text = types.TextContent(type="text", text=framed(read, what=tool.name))
+    text = types.TextContent(type="text", text=frame_as_data(read, what=tool.name))
     return types.CallToolResult(content=[text], structured_content=structured)
 
 

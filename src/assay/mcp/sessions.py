@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from assay.clock import Clock
-from assay.gateway.refusal import Refused
+from assay.gateway.refusal import RequestRefused
 
 SESSIONS = 200
 """Sessions that may be open at once."""
@@ -40,7 +40,7 @@ class Session:
 EndSession = Callable[[Session], Awaitable[None]]
 
 
-class Sessions:
+class McpSessions:
     """All sessions of one server. Used from one event loop."""
 
     def __init__(self, clock: Clock, share: int, total: int = SESSIONS) -> None:
@@ -55,7 +55,7 @@ class Sessions:
 
     async def open(self, owner: str, end: EndSession) -> Session:
         """A place for a new session; `end` ends the one whose place it takes. Refuses when there is none."""
-        displaced = self._displaced_by(owner)
+        displaced = self._find_displaced(owner)
         session = Session(owner=owner, used_at=self._clock.monotonic(), requests=1)
         # Both before anything is awaited, so that two callers never get the same place.
         self._sessions.append(session)
@@ -88,7 +88,7 @@ class Sessions:
         if session in self._sessions:
             self._sessions.remove(session)
 
-    def _displaced_by(self, owner: str) -> Session | None:
+    def _find_displaced(self, owner: str) -> Session | None:
         """The session that has to end for a new one of this principal; None: there is room."""
         if self.count(owner) >= self._share:
             return self._oldest_idle(owner)
@@ -111,8 +111,8 @@ class Sessions:
         return min(idle, key=lambda session: session.used_at)
 
 
-def _too_many(message: str) -> Refused:
-    return Refused(
+def _too_many(message: str) -> RequestRefused:
+    return RequestRefused(
         503,
         "too_many_sessions",
         message,

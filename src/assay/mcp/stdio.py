@@ -156,16 +156,16 @@ async def _finish(exchange: _Exchange) -> None:
 
 async def _write(sink: BinaryIO, outgoing: MemoryObjectReceiveStream[SessionMessage], exchange: _Exchange) -> None:
     async with outgoing:
-        async for one in outgoing:
-            text = one.message.model_dump_json(by_alias=True, exclude_unset=True) + "\n"
+        async for sent in outgoing:
+            text = sent.message.model_dump_json(by_alias=True, exclude_unset=True) + "\n"
             try:
                 await to_thread.run_sync(_put, sink, text.encode())
             except OSError:
                 # Nobody reads any more: what is under way is of use to nobody.
                 await exchange.incoming.aclose()
                 return
-            if isinstance(one.message, (types.JSONRPCResponse, types.JSONRPCError)) and one.message.id is not None:
-                exchange.open_calls.discard(one.message.id)
+            if isinstance(sent.message, (types.JSONRPCResponse, types.JSONRPCError)) and sent.message.id is not None:
+                exchange.open_calls.discard(sent.message.id)
 
 
 def _put(sink: BinaryIO, line: bytes) -> None:

@@ -47,7 +47,7 @@ _LONGEST_GAP = 256
 """Invisible characters looked through between two letters."""
 
 
-def framed(text: str, *, what: str) -> str:
+def frame_as_data(text: str, *, what: str) -> str:
     """A text as data, and what it is the answer of."""
     return f'<{TAG} from="{what}">\n{NOTICE}\n{neutral(text)}\n</{TAG}>'
 
@@ -62,7 +62,7 @@ def _names_tag(text: str, start: int) -> bool:
     """Whether what stands here would be read as our tag's name, with or without a slash before it."""
     name, gap = 0, 0
     for place in range(start, len(text)):
-        folded = _folded(text[place])
+        folded = _fold_letter(text[place])
         if not folded or (name == 0 and folded == "/"):
             gap += 1
             if gap > _LONGEST_GAP:
@@ -76,7 +76,7 @@ def _names_tag(text: str, start: int) -> bool:
     return False
 
 
-def _folded(letter: str) -> str:
+def _fold_letter(letter: str) -> str:
     """The letter a reader takes it for; nothing for what is not seen."""
     kind = unicodedata.category(letter)
     if kind in ("Cf", "Mn", "Zs", "Cc"):
@@ -137,7 +137,7 @@ class Tool(Generic[A, R]):
         """The policy of its act, the same as on every other surface."""
         return self.act.policy
 
-    def described(self) -> Described:
+    def describe(self) -> Described:
         """What a client is told of it."""
         return Described(
             name=self.name,

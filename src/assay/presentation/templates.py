@@ -48,7 +48,7 @@ def plotly_script() -> str | None:
 
 _SHARED = Path(__file__).with_name("templates")
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-_FILTERS = ("number", "signed", "percent", "milliseconds", "moment", "ago", "plain", "beginning", "one_line")
+_FILTERS = ("number", "with_sign", "percent", "milliseconds", "moment", "ago", "plain", "beginning", "one_line")
 
 
 def environment(folder: Path, **names: Any) -> Environment:
@@ -67,7 +67,7 @@ def environment(folder: Path, **names: Any) -> Environment:
     made.globals |= {
         "tone": wording.tone,
         "score_tone": wording.score_tone,
-        "counted": wording.counted,
+        "count_of": wording.count_of,
         "GOOD_SCORE": wording.GOOD_SCORE,
         "POOR_SCORE": wording.POOR_SCORE,
         "LONGEST_SHOWN": wording.LONGEST_SHOWN,

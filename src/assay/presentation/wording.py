@@ -28,7 +28,7 @@ def number(value: float | None, digits: int = 3) -> str:
     return NOTHING if value is None else f"{value:,.{digits}f}"
 
 
-def signed(value: float | None, digits: int = 3) -> str:
+def with_sign(value: float | None, digits: int = 3) -> str:
     """A difference."""
     return NOTHING if value is None else f"{value:+,.{digits}f}"
 
@@ -71,7 +71,7 @@ def plain(name: object) -> str:
     return str(name).replace("_", " ")
 
 
-def counted(count: int, what: str) -> str:
+def count_of(count: int, what: str) -> str:
     """Such as `1 query`, `2 queries`."""
     if count == 1:
         return f"1 {what}"

@@ -27,7 +27,7 @@ from assay.server.routers import RESOURCES
 from assay.server.routing import SECURITY_SCHEMES, refuse_unknown_parameters, with_act
 from assay.server.security.browsers import LOGIN, Csrf, add_login
 from assay.server.security.callers import Callers
-from assay.server.security.guard import Gates, Guard, RouteTable
+from assay.server.security.guard import ApiGuard, Gates, RouteTable
 from assay.server.services import Services
 
 # --- Start and end of the server ---
@@ -153,7 +153,7 @@ def build(
         metrics=services.metrics,
         error_page=errors.page_of(app),
     )
-    guard = Guard(app, RouteTable(app.routes), services, gates)
+    guard = ApiGuard(app, RouteTable(app.routes), services, gates)
     if mount is None:
         return guard
     mounted = mount(services, front, local)
@@ -164,7 +164,7 @@ def build(
 class _Beside:
     """Sends requests for the address of a mounted protocol there, and all others to the guard of the API."""
 
-    def __init__(self, guard: Guard, mounted: Mounted) -> None:
+    def __init__(self, guard: ApiGuard, mounted: Mounted) -> None:
         self._guard = guard
         self._mounted = mounted
 

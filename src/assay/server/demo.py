@@ -69,7 +69,7 @@ def demo_settings(settings: Settings, folder: Path = FOLDER) -> Settings:
 
 
 def _is_ours(folder: Path) -> bool:
-    return folder.is_dir() and all(one.name in _OWN or one.name.startswith("assay.db") for one in folder.iterdir())
+    return folder.is_dir() and all(path.name in _OWN or path.name.startswith("assay.db") for path in folder.iterdir())
 
 
 def is_filled(settings: Settings) -> bool:
@@ -98,7 +98,7 @@ def fill(engine: Engine, settings: Settings, tell: Tell) -> None:
     runs = _run_all(dataset, settings, tell)
     _ask(engine, settings, scope, dataset, tell)
     _climb(engine, scope, dataset, runs, tell)
-    done = {"dataset": ASKED, "runs": {name: one.run_id for name, one in runs.items()}}
+    done = {"dataset": ASKED, "runs": {name: run.run_id for name, run in runs.items()}}
     (Path(settings.db).parent / FILLED).write_text(json.dumps(done, indent=1) + "\n", encoding="utf-8")
 
 
@@ -168,7 +168,7 @@ def _climb(engine: Engine, scope: Scope, dataset: Dataset, runs: Mapping[str, Ru
 def _judge(engine: Engine, scope: Scope, dataset: Dataset) -> None:
     """The dataset's questions and grades as the store's own evaluation corpus, so that shadow runs can be judged."""
     with engine.store.reading(scope) as work:
-        memory_of = {one.source_id: one.id for one in work.memories.page(limit=10_000)}
+        memory_of = {memory.source_id: memory.id for memory in work.memories.page(limit=10_000)}
     now = engine.clock.now()
     asked = [
         LoggedQuery(

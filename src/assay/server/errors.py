@@ -18,7 +18,7 @@ from starlette.types import Scope
 
 from assay import errors
 from assay.errors import AssayError, BadValue
-from assay.gateway.refusal import Refused as Refused  # noqa: PLC0414 - whoever tells errors finds it here too
+from assay.gateway.refusal import RequestRefused as RequestRefused  # noqa: PLC0414 - offered beside the others
 from assay.server.services import REQUEST_ID
 
 SHOWN = 60
@@ -90,36 +90,36 @@ class ErrorBody(BaseModel):
     error: Fault
 
 
-def status_of(problem: AssayError | Refused) -> int:
+def status_of(problem: AssayError | RequestRefused) -> int:
     """The status an error is told with."""
-    if isinstance(problem, Refused):
+    if isinstance(problem, RequestRefused):
         return problem.status
     return next(STATUSES[kind] for kind in type(problem).__mro__ if kind in STATUSES)
 
 
-def answer(problem: AssayError | Refused, request_id: str) -> Response:
+def to_json_response(problem: AssayError | RequestRefused, request_id: str) -> Response:
     """An error as a response."""
     status = status_of(problem)
-    told = {**problem.as_json()["error"], "request_id": request_id}
-    headers = dict(problem.headers) if isinstance(problem, Refused) else {}
+    fault = {**problem.as_json()["error"], "request_id": request_id}
+    headers = dict(problem.headers) if isinstance(problem, RequestRefused) else {}
     if status == 503:
         headers.setdefault("Retry-After", str(RETRY_S))
     # A message may repeat what was sent; what cannot be written as UTF-8 is written as an escape.
-    body = json.dumps({"error": told}, ensure_ascii=True).encode()
+    body = json.dumps({"error": fault}, ensure_ascii=True).encode()
     return Response(body, status_code=status, headers=headers, media_type="application/json")
 
 
 class ErrorPage(Protocol):
     """Makes a page of an error."""
 
-    def __call__(self, scope: Scope, problem: AssayError | Refused) -> Response:
+    def __call__(self, scope: Scope, problem: AssayError | RequestRefused) -> Response:
         """The page; whoever asked for it is known only if the scope holds a grant."""
         ...
 
 
-def told(scope: Scope, problem: AssayError | Refused, page: ErrorPage | None) -> Response:
+def to_response(scope: Scope, problem: AssayError | RequestRefused, page: ErrorPage | None) -> Response:
     """An error as whoever asked can read it; `page` is None where the server has no pages."""
-    plain = answer(problem, str(scope.get(REQUEST_ID, "")))
+    plain = to_json_response(problem, str(scope.get(REQUEST_ID, "")))
     if page is None or not wants_page(scope):
         return plain
     shown = page(scope, problem)
@@ -140,7 +140,7 @@ def wants_page(scope: Scope) -> bool:
 _SCHEMAS = "#/components/schemas/"
 
 
-def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def document_statuses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """How the API's description speaks of errors.
 
     They are told by reference: given the model itself, FastAPI makes a checker for each status of each route, and
@@ -160,29 +160,31 @@ def add_handlers(app: FastAPI) -> None:
     """Let every error have the one shape."""
 
     @app.exception_handler(AssayError)
-    async def _ours(request: Request, problem: AssayError) -> Response:
-        return _told(request, problem)
+    async def _handle_assay_error(request: Request, problem: AssayError) -> Response:
+        return _respond(request, problem)
 
-    @app.exception_handler(Refused)
-    async def _refused(request: Request, problem: Refused) -> Response:
-        return _told(request, problem)
+    @app.exception_handler(RequestRefused)
+    async def _handle_refusal(request: Request, problem: RequestRefused) -> Response:
+        return _respond(request, problem)
 
     @app.exception_handler(RequestValidationError)
-    async def _invalid(request: Request, problem: RequestValidationError) -> Response:
-        return _told(request, _bad_value(problem))
+    async def _handle_invalid(request: Request, problem: RequestValidationError) -> Response:
+        return _respond(request, _bad_value(problem))
 
     @app.exception_handler(Exception)
-    async def _bug(request: Request, problem: Exception) -> Response:  # noqa: ARG001 - the guard writes it to the log
-        return _told(request, internal())
+    async def _handle_bug(request: Request, problem: Exception) -> Response:  # noqa: ARG001 - the guard writes it to the log
+        return _respond(request, internal())
 
     @app.exception_handler(HTTPException)
-    async def _http(request: Request, problem: HTTPException) -> Response:
-        return _told(request, _of_http(request, problem))
+    async def _handle_http(request: Request, problem: HTTPException) -> Response:
+        return _respond(request, _of_http(request, problem))
 
 
-def internal() -> Refused:
+def internal() -> RequestRefused:
     """What is told of a bug: that it is one, and where to look; nothing of its inside."""
-    return Refused(500, "internal_error", "Assay itself failed", remedy="This is a bug; the server's log says more.")
+    return RequestRefused(
+        500, "internal_error", "Assay itself failed", remedy="This is a bug; the server's log says more."
+    )
 
 
 def page_of(app: FastAPI) -> ErrorPage | None:
@@ -191,28 +193,30 @@ def page_of(app: FastAPI) -> ErrorPage | None:
     return found
 
 
-def _told(request: Request, problem: AssayError | Refused) -> Response:
-    return told(request.scope, problem, page_of(request.app))
+def _respond(request: Request, problem: AssayError | RequestRefused) -> Response:
+    return to_response(request.scope, problem, page_of(request.app))
 
 
 PAGE = "error_page"
 """Where pages leave their `ErrorPage` in the application's state."""
 
 
-def _of_http(request: Request, problem: HTTPException) -> Refused:
+def _of_http(request: Request, problem: HTTPException) -> RequestRefused:
     if problem.status_code == 404:
-        return Refused(404, "not_found", f"there is nothing at {request.url.path}", remedy="See /api/openapi.json.")
+        return RequestRefused(
+            404, "not_found", f"there is nothing at {request.url.path}", remedy="See /api/openapi.json."
+        )
     if problem.status_code == 405:
         allowed = (problem.headers or {}).get("Allow", "")
         remedy = f"It takes {allowed}." if allowed else "See /api/openapi.json."
         message = f"{request.url.path} does not take {request.method}"
-        return Refused(405, "method_not_allowed", message, remedy=remedy, headers=problem.headers)
-    return Refused(problem.status_code, "refused", str(problem.detail), remedy="See /api/openapi.json.")
+        return RequestRefused(405, "method_not_allowed", message, remedy=remedy, headers=problem.headers)
+    return RequestRefused(problem.status_code, "refused", str(problem.detail), remedy="See /api/openapi.json.")
 
 
 def _bad_value(problem: RequestValidationError) -> AssayError:
-    told = dict.fromkeys(_fault(one) for one in problem.errors())
-    return BadValue("; ".join(list(told)[:10]), remedy="Send what /api/openapi.json describes.")
+    faults = dict.fromkeys(_fault(fault) for fault in problem.errors())
+    return BadValue("; ".join(list(faults)[:10]), remedy="Send what /api/openapi.json describes.")
 
 
 def _fault(fault: Mapping[str, Any]) -> str:

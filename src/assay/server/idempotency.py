@@ -20,7 +20,7 @@ from assay.clock import Clock
 from assay.errors import BadValue
 from assay.records import Scope, values
 from assay.records.access import RequestKey
-from assay.server.errors import Refused
+from assay.server.errors import RequestRefused
 from assay.storage import Store
 from assay.verbs.verb import ShownOnce
 
@@ -32,7 +32,7 @@ LONGEST_ANSWER = 1_000_000
 """Bytes of an answer that is kept; a longer one is not given again, and the key stays taken."""
 
 
-class Named(NamedTuple):
+class KeyedWrite(NamedTuple):
     """A write under its key."""
 
     scope: Scope
@@ -42,22 +42,22 @@ class Named(NamedTuple):
     """What of the answer may not be kept."""
 
 
-class Answered(NamedTuple):
+class EarlierAnswer(NamedTuple):
     """What was answered before."""
 
     status: int
     body: bytes
 
 
-def named(scope: Scope, key: str, asked: bytes, body: bytes) -> Named:
+def make_keyed_write(scope: Scope, key: str, asked: bytes, body: bytes) -> KeyedWrite:
     """A request under a key; the key must be an id."""
     try:
         values.identifier(key, "Idempotency-Key")
     except BadValue as problem:
-        raise Refused(422, problem.code, problem.message, remedy=problem.remedy) from problem
+        raise RequestRefused(422, problem.code, problem.message, remedy=problem.remedy) from problem
     # Two tokens of one name are two callers, and neither is given the other's answers.
     caller = replace(scope, principal=scope.identity)
-    return Named(caller, key, hashlib.sha256(asked + b"\n" + body).hexdigest())
+    return KeyedWrite(caller, key, hashlib.sha256(asked + b"\n" + body).hexdigest())
 
 
 class Repeats:
@@ -67,7 +67,7 @@ class Repeats:
         self._store = store
         self._clock = clock
 
-    def begin(self, wanted: Named) -> Answered | None:
+    def begin(self, wanted: KeyedWrite) -> EarlierAnswer | None:
         """Take the key; what was answered when it was done before, None when it is to be done now."""
         now = self._clock.now()
         principal = wanted.scope.principal
@@ -78,9 +78,9 @@ class Repeats:
             if found is not None and found.status is None and now - found.created_at > STALE:
                 work.request_keys.forget(principal, wanted.key)
                 found = work.request_keys.begin(row)
-        return None if found is None else _answered(found, wanted)
+        return None if found is None else _read_earlier_answer(found, wanted)
 
-    def finish(self, wanted: Named, status: int, body: bytes) -> None:
+    def finish(self, wanted: KeyedWrite, status: int, body: bytes) -> None:
         """Keep an answer, or free the key of a request that may be tried again."""
         with self._store.writing(wanted.scope) as work:
             if status >= 500 or status in (409, 429):
@@ -89,13 +89,13 @@ class Repeats:
                 kept = body.decode() if wanted.shown_once is None else _without_secrets(body, wanted.shown_once)
                 work.request_keys.finish(wanted.scope.principal, wanted.key, status, kept)
 
-    def release(self, wanted: Named) -> None:
+    def release(self, wanted: KeyedWrite) -> None:
         """Free the key: what was done under it cannot be given again."""
         with self._store.writing(wanted.scope) as work:
             work.request_keys.forget(wanted.scope.principal, wanted.key)
 
 
-class Listening:
+class RecordingSend:
     """A `send` that also keeps what passes."""
 
     def __init__(self, send: Send) -> None:
@@ -131,20 +131,20 @@ def _without_secrets(body: bytes, shown_once: ShownOnce) -> str:
     return json.dumps({**answer, **hidden, "notice": shown_once.notice}, separators=(",", ":"), ensure_ascii=False)
 
 
-def _answered(found: RequestKey, wanted: Named) -> Answered:
+def _read_earlier_answer(found: RequestKey, wanted: KeyedWrite) -> EarlierAnswer:
     if found.fingerprint != wanted.fingerprint:
-        raise Refused(
+        raise RequestRefused(
             422,
             "key_reused",
             f"the Idempotency-Key {wanted.key} was used for another request",
             remedy="Give each write a key of its own.",
         )
     if found.status is None:
-        raise Refused(
+        raise RequestRefused(
             409,
             "still_under_way",
             f"the request {wanted.key} is still being worked on",
             remedy="Ask again in a few seconds.",
             headers={"Retry-After": "2"},
         )
-    return Answered(found.status, (found.answer or "").encode())
+    return EarlierAnswer(found.status, (found.answer or "").encode())

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.gateway.headers import Headers
-from assay.gateway.refusal import Refused
+from assay.gateway.refusal import RequestRefused
 from assay.records.fields import first_repeated
 from assay.records.values import INT64_MAX, INT64_MIN, MAX_NESTING
 
@@ -33,7 +33,7 @@ def check_body(kind: str, body: bytes, *, forms: bool) -> Any:
     if kind == JSON:
         return check_json(body)
     if not (forms and kind == FORM):
-        raise Refused(415, "wrong_kind", f"a body of kind {kind!a} is not taken", remedy=f"Send {JSON}.")
+        raise RequestRefused(415, "wrong_kind", f"a body of kind {kind!a} is not taken", remedy=f"Send {JSON}.")
     return None
 
 
@@ -45,7 +45,9 @@ def check_json(body: bytes) -> Any:
             text, parse_constant=_constant, parse_float=_float, parse_int=_int, object_pairs_hook=_object
         )
     except (UnicodeDecodeError, json.JSONDecodeError) as problem:
-        raise Refused(400, "malformed_json", f"the body is no JSON: {problem}", remedy="Send UTF-8 JSON.") from problem
+        raise RequestRefused(
+            400, "malformed_json", f"the body is no JSON: {problem}", remedy="Send UTF-8 JSON."
+        ) from problem
     except RecursionError as problem:
         raise _too_deep() from problem
     _check_depth(found)
@@ -83,7 +85,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _check_depth(value: Any) -> None:
     level = [value]
     for _ in range(MAX_NESTING):
-        level = [inner for one in level if isinstance(one, (dict, list)) for inner in _inner(one)]
+        level = [inner for value in level if isinstance(value, (dict, list)) for inner in _inner(value)]
         if not level:
             return
     raise _too_deep()
@@ -114,9 +116,11 @@ def _check_text(text: str) -> None:
         raise _bad(f"{text[:40]!a} has a lone surrogate", "Send whole characters.") from problem
 
 
-def _bad(message: str, remedy: str) -> Refused:
-    return Refused(422, "bad_value", message, remedy=remedy)
+def _bad(message: str, remedy: str) -> RequestRefused:
+    return RequestRefused(422, "bad_value", message, remedy=remedy)
 
 
-def _too_deep() -> Refused:
-    return Refused(422, "bad_value", f"the body is nested deeper than {MAX_NESTING} levels", remedy="Flatten it.")
+def _too_deep() -> RequestRefused:
+    return RequestRefused(
+        422, "bad_value", f"the body is nested deeper than {MAX_NESTING} levels", remedy="Flatten it."
+    )

@@ -24,7 +24,7 @@ from assay.access.policies import PUBLIC
 from assay.errors import BadValue
 from assay.memory.engine import Engine
 from assay.records import Scope
-from assay.server.errors import API, SHOWN, documented
+from assay.server.errors import API, SHOWN, document_statuses
 from assay.server.services import GRANT, REQUEST_ID, Lane, Services, services_of
 from assay.verbs import Caller, Surface
 from assay.verbs.fields import NAME, Id, Moment, SessionId, Share, YesNo
@@ -128,7 +128,7 @@ class Result(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Asking(NamedTuple):
+class RouteCall(NamedTuple):
     """Who calls, and what serves them."""
 
     services: Services
@@ -171,12 +171,12 @@ class Asking(NamedTuple):
         )
 
 
-async def _asking(request: Request) -> Asking:
+async def _asking(request: Request) -> RouteCall:
     refuse_unknown_parameters(request)
-    return Asking(services_of(request), request.scope[GRANT], str(request.scope[REQUEST_ID]))
+    return RouteCall(services_of(request), request.scope[GRANT], str(request.scope[REQUEST_ID]))
 
 
-Asked = Annotated[Asking, Depends(_asking)]
+Asked = Annotated[RouteCall, Depends(_asking)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -252,8 +252,8 @@ class Resource:
                 answering(route),
                 methods=[route.method],
                 status_code=route.status,
-                response_model=route.response or route.response_type or _returned(route.handler),
-                responses={**documented(*ALWAYS, *route.fails), **route.responses},
+                response_model=route.response or route.response_type or _result_type(route.handler),
+                responses={**document_statuses(*ALWAYS, *route.fails), **route.responses},
                 tags=[self.tag],
                 operation_id=route.handler.__name__,
                 summary=_first_line(route.handler),
@@ -276,7 +276,7 @@ class Straight(NamedTuple):
         except ValidationError:
             return None
 
-    async def answer(self, asked: Asking, body: Body) -> Response:
+    async def answer(self, asked: RouteCall, body: Body) -> Response:
         """What the route answers; raises what the handler does."""
         return await _off_the_loop(self.route, {"asked": asked, "body": body})
 
@@ -289,11 +289,11 @@ def answering(route: Route) -> Handler:
 
     @functools.wraps(handler)
     async def answer(**given: Any) -> Response:
-        return written(await handler(**given), route.status) if waits else await _off_the_loop(route, given)
+        return write_response(await handler(**given), route.status) if waits else await _off_the_loop(route, given)
 
     shown = answer
     shown.__signature__ = signature  # type: ignore[attr-defined] # what inspect.signature reads
-    shown.__annotations__ = {one.name: one.annotation for one in signature.parameters.values()}
+    shown.__annotations__ = {parameter.name: parameter.annotation for parameter in signature.parameters.values()}
     if not waits and shown.__annotations__.keys() == {"asked", "body"}:
         setattr(shown, STRAIGHT, Straight(route, shown.__annotations__["body"]))
     if route.shown_once is not None:
@@ -302,18 +302,20 @@ def answering(route: Route) -> Handler:
 
 
 async def _off_the_loop(route: Route, given: dict[str, Any]) -> Response:
-    asked: Asking = given["asked"]
-    return await asked.services.run(lambda: written(route.handler(**given), route.status), Lane.of(route.act.policy))
+    asked: RouteCall = given["asked"]
+    return await asked.services.run(
+        lambda: write_response(route.handler(**given), route.status), Lane.of(route.act.policy)
+    )
 
 
 def with_act(act: Act) -> Callable[[Handler], Handler]:
     """Name the act of an endpoint that is not declared by a `Resource`, such as a page."""
 
-    def named(endpoint: Handler) -> Handler:
+    def add_act(endpoint: Handler) -> Handler:
         setattr(endpoint, ACT, act)
         return endpoint
 
-    return named
+    return add_act
 
 
 def act_of(endpoint: object) -> Act | None:
@@ -334,13 +336,13 @@ def straight_of(endpoint: object) -> Straight | None:
     return found
 
 
-def shown_once_of(endpoint: object) -> ShownOnce | None:
+def find_shown_once(endpoint: object) -> ShownOnce | None:
     """What of an endpoint's answer is shown once."""
     found: ShownOnce | None = getattr(endpoint, SHOWN_ONCE, None)
     return found
 
 
-def written(value: Any, status: int = 200) -> Response:
+def write_response(value: Any, status: int = 200) -> Response:
     """A result as a response."""
     if isinstance(value, Response):
         return value
@@ -356,7 +358,7 @@ def _authority(act: Act) -> dict[str, Any]:
     return {**said, "x-assay-access": act.policy.access.value, "security": schemes}
 
 
-def _returned(handler: Handler) -> Any:
+def _result_type(handler: Handler) -> Any:
     found = inspect.signature(handler, eval_str=True).return_annotation
     return None if isinstance(found, type) and issubclass(found, Response) else found
 

@@ -24,7 +24,7 @@ from assay.access import Grant, Policy, StoredTokens, Tokens
 from assay.clock import Clock
 from assay.cpu_budget import CpuBudget, limited
 from assay.errors import ServerBusy
-from assay.gateway.quotas import Failures
+from assay.gateway.quotas import TokenFailures
 from assay.records import Scope
 from assay.server.streaming import EventStreams, LiveQuestions, Peers
 
@@ -61,21 +61,21 @@ class _Call(NamedTuple):
         if self.answer.cancelled():
             return
         try:
-            done = partial(_answer, self.answer, self.context.run(self._limited))
+            done = partial(_set_result, self.answer, self.context.run(self._run_limited))
         except BaseException as problem:  # noqa: BLE001 - whoever waits for it is told
-            done = partial(_fail, self.answer, problem)
+            done = partial(_set_exception, self.answer, problem)
         # A loop that has ended takes no answers.
         with suppress(RuntimeError):
             self.answer.get_loop().call_soon_threadsafe(done)
 
-    def _limited(self) -> Any:
+    def _run_limited(self) -> Any:
         if self.cpu_s is None:
             return self.work()
         with limited(CpuBudget(self.cpu_s)):
             return self.work()
 
 
-class Crew:
+class WorkerThreads:
     """So many threads at most, and so many calls that may wait for them."""
 
     def __init__(self, threads: int, waiting: int, *, idle_s: float = IDLE_S, cpu_s: float | None = None) -> None:
@@ -103,12 +103,12 @@ class Crew:
         self._open += 1
         try:
             self._calls.put(_Call(work, answer, copy_context(), self._cpu_s))
-            self._have_enough()
+            self._start_thread_if_needed()
             return await answer
         finally:
             self._open -= 1
 
-    def _have_enough(self) -> None:
+    def _start_thread_if_needed(self) -> None:
         with self._lock:
             if self._threads < min(self._open, self._most):
                 self._threads += 1
@@ -119,10 +119,10 @@ class Crew:
             try:
                 self._calls.get(timeout=self._idle_s).perform()
             except Empty:
-                if self._leaves():
+                if self._may_end():
                     return
 
-    def _leaves(self) -> bool:
+    def _may_end(self) -> bool:
         """Whether a thread that waited in vain may end: not when a call came just now."""
         with self._lock:
             leaves = self._calls.empty()
@@ -130,12 +130,12 @@ class Crew:
             return leaves
 
 
-def _answer(waiting: asyncio.Future[CallResult], result: CallResult) -> None:
+def _set_result(waiting: asyncio.Future[CallResult], result: CallResult) -> None:
     if not waiting.done():
         waiting.set_result(result)
 
 
-def _fail(waiting: asyncio.Future[Any], problem: BaseException) -> None:
+def _set_exception(waiting: asyncio.Future[Any], problem: BaseException) -> None:
     if not waiting.done():
         # No future takes a StopIteration.
         waiting.set_exception(RuntimeError(repr(problem)) if isinstance(problem, StopIteration) else problem)
@@ -169,7 +169,7 @@ class ServerMetrics:
             registry=self.registry,
         )
 
-    def told(self) -> bytes:
+    def write(self) -> bytes:
         """Everything, as Prometheus reads it."""
         return generate_latest(self.registry)
 
@@ -228,7 +228,7 @@ class Services:
         self.tokens = Tokens(engine.store, engine.clock)
         self.sign_ins = wiring.sign_ins_of(settings, engine.store, engine.clock)
         self.metrics = ServerMetrics()
-        self.failures = Failures(engine.clock)
+        self.failures = TokenFailures(engine.clock)
         """Tokens that opened nothing, in a header, a cookie or the login form."""
         self.live = LiveQuestions(engine.store.ids, peers)
         self.streams = EventStreams()
@@ -241,9 +241,9 @@ class Services:
         """What lasts as long as the server does, such as another protocol that it serves."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._lanes = {
-            Lane.SHORT: Crew(threads, waiting, cpu_s=settings.server_request_cpu_s),
-            Lane.PAGES: Crew(PAGES, waiting, cpu_s=settings.server_request_cpu_s),
-            Lane.LONG: Crew(LONG, waiting, cpu_s=settings.server_long_request_cpu_s),
+            Lane.SHORT: WorkerThreads(threads, waiting, cpu_s=settings.server_request_cpu_s),
+            Lane.PAGES: WorkerThreads(PAGES, waiting, cpu_s=settings.server_request_cpu_s),
+            Lane.LONG: WorkerThreads(LONG, waiting, cpu_s=settings.server_long_request_cpu_s),
         }
 
     @property

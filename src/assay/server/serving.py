@@ -39,9 +39,9 @@ from assay.settings import Settings
 __all__ = [
     "Server",
     "address_of",
-    "configured",
     "listen",
     "listen_together",
+    "make_server_config",
     "need_token",
     "run",
     "serve",
@@ -69,9 +69,9 @@ def listen_together(host: str, port: int, count: int) -> list[socket.socket]:
     return [listen(host, port, beside_others=True) for _ in range(count)]
 
 
-def configured(app: ASGIApp, settings: Settings) -> uvicorn.Config:
+def make_server_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
     """How the application is served."""
-    return serving.configured(app, settings, goodbye_s=GOODBYE_S)
+    return serving.make_config(app, settings, goodbye_s=GOODBYE_S)
 
 
 class Server(uvicorn.Server):
@@ -97,7 +97,7 @@ def run(app: ASGIApp, settings: Settings, at: socket.socket, on_stop: Callable[[
 
 async def serve(app: ASGIApp, settings: Settings, at: socket.socket, on_stop: Callable[[], None]) -> None:
     """The same on a loop that runs already."""
-    await Server(configured(app, settings), on_stop).serve(sockets=[at])
+    await Server(make_server_config(app, settings), on_stop).serve(sockets=[at])
 
 
 # --- Several processes on one socket ---
@@ -133,18 +133,18 @@ class Serving(NamedTuple):
 
 def serve_here(how: Serving, at: socket.socket, begun: Begun) -> None:
     """Serve in this process until told to stop; `begun` is called when the socket is about to be answered."""
-    _return_what_is_freed()
+    _return_freed_memory()
     with wiring.serving(how.settings) as engine:
         services = Services(engine, how.settings, threads=how.settings.server_threads, peers=how.peers)
         if not how.open_here:
             need_token(at.getsockname()[0], stored=services.stored_tokens.exist())
         app = build(services, open_to_this_machine=how.open_here, names=how.names, secret=how.secret, mount=how.mount)
-        _leave_what_stays()
+        _exempt_loaded_objects()
         begun()
         run(app, how.settings, at, services.streams.stop)
 
 
-def _return_what_is_freed() -> None:
+def _return_freed_memory() -> None:
     """Let large blocks go back to the system when they are freed, and threads share two heaps.
 
     By itself the C library keeps such blocks after the first one, among others that stay; an index that is folded again
@@ -159,7 +159,7 @@ def _return_what_is_freed() -> None:
             library.mallopt(option, value)
 
 
-def _leave_what_stays() -> None:
+def _exempt_loaded_objects() -> None:
     """What was loaded stays for as long as the process: looking through it for garbage again and again helps nobody."""
     gc.collect()
     gc.freeze()
@@ -182,7 +182,7 @@ def serve_together(how: Serving, at: Sequence[socket.socket], begun: Begun) -> N
         ]
         running: list[BaseProcess] = []
         try:
-            running += [_started(shared, seat) for seat in seats]
+            running += [_start_process(shared, seat) for seat in seats]
             begun()
             _replace_dead(shared, seats, running)
         finally:
@@ -215,7 +215,7 @@ def _cores_here() -> list[int]:
     return sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
 
 
-def _started(how: Serving, seat: _Seat) -> BaseProcess:
+def _start_process(how: Serving, seat: _Seat) -> BaseProcess:
     process = multiprocessing.get_context("spawn").Process(target=_work, args=(how, seat), name="assay-serve")
     process.start()
     return process
@@ -233,15 +233,18 @@ def _work(how: Serving, seat: _Seat) -> None:
 def _replace_dead(how: Serving, seats: Sequence[_Seat], running: list[BaseProcess]) -> None:
     """Start another, at the same place, for each that dies, until too many have."""
     for _ in range(MOST_DEATHS):
-        wait([one.sentinel for one in running])
-        running[:] = [one if one.is_alive() else _started(how, its) for one, its in zip(running, seats, strict=True)]
+        wait([process.sentinel for process in running])
+        running[:] = [
+            process if process.is_alive() else _start_process(how, its)
+            for process, its in zip(running, seats, strict=True)
+        ]
     raise RunFailed(f"{MOST_DEATHS} serving processes died", remedy="Look at what they wrote, or use --workers 1.")
 
 
 def _end(running: list[BaseProcess]) -> None:
-    for one in running:
-        one.terminate()
-    for one in running:
-        one.join(PROCESS_GOODBYE_S)
-        if one.is_alive():
-            one.kill()
+    for process in running:
+        process.terminate()
+    for process in running:
+        process.join(PROCESS_GOODBYE_S)
+        if process.is_alive():
+            process.kill()

@@ -178,7 +178,7 @@ class EventStreams(_Wakes):
         `numbered`: events carry their place as id, so that a browser that comes back is told what it has missed.
         """
         return EventSourceResponse(
-            self._sent(feed, last, after, numbered=numbered),
+            self._send_events(feed, last, after, numbered=numbered),
             sep="\n",
             ping=self._heartbeat_s,
             ping_message_factory=lambda: ServerSentEvent(comment="still at work", sep="\n"),
@@ -186,7 +186,9 @@ class EventStreams(_Wakes):
             shutdown_grace_period=FAREWELL_S,
         )
 
-    async def _sent(self, feed: EventFeed, last: Last, after: int, *, numbered: bool) -> AsyncIterator[ServerSentEvent]:
+    async def _send_events(
+        self, feed: EventFeed, last: Last, after: int, *, numbered: bool
+    ) -> AsyncIterator[ServerSentEvent]:
         async for event in feed.read(after, self):
             yield as_sent(event.name, event.data, place=event.place if numbered else None)
         final = last()
@@ -206,7 +208,7 @@ Work = Callable[[Tell], None]
 T = TypeVar("T")
 
 
-class Background(Protocol):
+class WorkRunner(Protocol):
     """What `stream_work` needs of the server's services."""
 
     @property
@@ -223,7 +225,7 @@ class Background(Protocol):
         ...
 
 
-def stream_work(services: Background, request_id: str, work: Work) -> EventSourceResponse:
+def stream_work(services: WorkRunner, request_id: str, work: Work) -> EventSourceResponse:
     """Do `work` off the event loop and send what it tells; it runs to its end, whoever stops listening."""
     feed = EventFeed()
     services.keep(_do(services, work, feed, request_id))
@@ -240,7 +242,7 @@ def stream_work(services: Background, request_id: str, work: Work) -> EventSourc
     return services.streams.respond(feed, last)
 
 
-async def _do(services: Background, work: Work, feed: EventFeed, request_id: str) -> None:
+async def _do(services: WorkRunner, work: Work, feed: EventFeed, request_id: str) -> None:
     """Do the work; an error is its last event."""
     try:
         await services.run_long(partial(work, feed.add))
@@ -296,7 +298,7 @@ class Peers:
         with suppress(OSError, ValueError), closing(socket.socket(socket.AF_UNIX)) as connection:
             connection.settimeout(ANSWER_S)
             connection.connect(str(self._door(number)))
-            connection.sendall(_written({"tenant": tenant, "ticket": ticket}))
+            connection.sendall(_encode_line({"tenant": tenant, "ticket": ticket}))
             with connection.makefile("rb") as lines:
                 for place, line in enumerate(lines):
                     if place == 0:
@@ -310,12 +312,12 @@ async def _answer(tell: AnswerPeer, reader: asyncio.StreamReader, writer: asynci
     with suppress(OSError, ValueError, TimeoutError):
         asked = json.loads(await asyncio.wait_for(reader.readline(), ANSWER_S))
         async for line in tell(asked["tenant"], asked["ticket"]):
-            writer.write(_written(line))
+            writer.write(_encode_line(line))
             await writer.drain()
     writer.close()
 
 
-def _written(line: Line) -> bytes:
+def _encode_line(line: Line) -> bytes:
     return json.dumps(line, allow_nan=False, default=str).encode() + b"\n"
 
 
@@ -379,7 +381,7 @@ class LiveQuestions:
 
     def get(self, scope: Scope, ticket: str) -> LiveQuestion:
         """Return a question that the caller may see; one of another process may have to be asked for there."""
-        found = self._known.get(ticket) or self._copies.get(ticket) or self._copied(scope, ticket)
+        found = self._known.get(ticket) or self._copies.get(ticket) or self._copy_from_peer(scope, ticket)
         if found is None or found.scope.tenant != scope.tenant:
             raise RecordNotFound(
                 "this question is not being answered any more",
@@ -398,7 +400,7 @@ class LiveQuestions:
         if live.ended:
             yield {"log_id": live.log_id, "problem": live.problem}
 
-    def _copied(self, scope: Scope, ticket: str) -> LiveQuestion | None:
+    def _copy_from_peer(self, scope: Scope, ticket: str) -> LiveQuestion | None:
         """Return a copy of a question that another process answers, which goes on as the question does."""
         number = ticket.rpartition("-")[2]
         if self.peers is None or not (number.isascii() and number.isdigit()) or int(number) == self.peers.number:

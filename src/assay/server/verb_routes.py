@@ -14,7 +14,7 @@ from fastapi import Path, Query
 from pydantic import BaseModel, Field, ValidationError, create_model
 from starlette.responses import Response
 
-from assay.server.routing import Asked, Asking, Handler, Resource, Route
+from assay.server.routing import Asked, Handler, Resource, Route, RouteCall
 from assay.server.services import Lane
 from assay.server.streaming import STREAMED, Tell, stream_work
 from assay.verbs import FAMILIES, Family, HttpRoute, Verb
@@ -58,17 +58,17 @@ def route_of(verb: Verb[Any, Any], http: HttpRoute) -> Route:
 def _handler(verb: Verb[Any, Any], http: HttpRoute) -> Handler:
     """Return a function with the signature that FastAPI reads: who calls, the path, and the query or the body."""
 
-    def answer(asked: Asking, body: BaseModel | None = None, **given: Any) -> Response:
+    def answer(asked: RouteCall, body: BaseModel | None = None, **given: Any) -> Response:
         request = body if type(body) is verb.request else _request(verb, body, given)
         return Response(verb.write(verb.call(asked.caller, request)), media_type="application/json")
 
-    return _described(answer, verb, http, verb.summary)
+    return _describe(answer, verb, http, verb.summary)
 
 
 def _streaming_handler(verb: Verb[Any, Any], http: HttpRoute) -> Handler:
     """Return a function that answers at the end, or tells every step of the work as it happens."""
 
-    async def answer(asked: Asking, body: BaseModel | None = None, **given: Any) -> Response:
+    async def answer(asked: RouteCall, body: BaseModel | None = None, **given: Any) -> Response:
         request = _request(verb, body, given)
         if not getattr(body, STREAM, False):
             result = await asked.services.run(lambda: verb.write(verb.call(asked.caller, request)), Lane.LONG)
@@ -82,7 +82,7 @@ def _streaming_handler(verb: Verb[Any, Any], http: HttpRoute) -> Handler:
 
         return stream_work(asked.services, asked.request_id, work)
 
-    return _described(answer, verb, http, verb.summary + STREAMING)
+    return _describe(answer, verb, http, verb.summary + STREAMING)
 
 
 def _request(verb: Verb[Any, Any], body: BaseModel | None, given: dict[str, Any]) -> Any:
@@ -97,7 +97,7 @@ def _request(verb: Verb[Any, Any], body: BaseModel | None, given: dict[str, Any]
         raise refuse(problem, verb.name, verb.request) from problem
 
 
-def _described(answer: Handler, verb: Verb[Any, Any], http: HttpRoute, description: str) -> Handler:
+def _describe(answer: Handler, verb: Verb[Any, Any], http: HttpRoute, description: str) -> Handler:
     """Give a handler the name, the description and the parameters that FastAPI reads."""
     body = _body_type(verb, http)
     parameters = [inspect.Parameter("asked", POSITIONAL, annotation=Asked), *_parameters(verb, http)]

@@ -28,7 +28,7 @@ from assay.records.datasets import Case, Dataset, Document, Grade
 from assay.records.research_log import ResearchSession
 from assay.server.application import application
 from assay.server.pages.answers import LISTED
-from assay.server.pages.page import MENU, Entry
+from assay.server.pages.page import MENU, MenuEntry
 from assay.server.pages.runs import NEWEST
 from assay.server.routing import policy_of
 from assay.server.services import Services
@@ -74,7 +74,7 @@ def token_in(page: str) -> str:
 
 
 @pytest.mark.parametrize("entry", MENU, ids=lambda entry: entry.name)
-def test_a_page_of_an_empty_store_says_what_to_do_next(empty: TestClient, entry: Entry) -> None:
+def test_a_page_of_an_empty_store_says_what_to_do_next(empty: TestClient, entry: MenuEntry) -> None:
     reply = empty.get(entry.address)
     assert reply.status_code == 200
     assert "<h1>" in reply.text

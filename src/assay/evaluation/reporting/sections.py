@@ -20,7 +20,7 @@ from assay.evaluation.reporting import wording
 from assay.evaluation.reporting.content import Given, LineStatus, Query, Ruling, SummaryLine
 from assay.metrics.catalog import Better
 from assay.metrics.operations import TOTAL
-from assay.presentation.wording import counted as count_of
+from assay.presentation.wording import count_of
 from assay.records.evaluations import CaseStatus
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from assay.evaluation.reporting.content import Query, Report, SummaryLine
 from assay.evaluation.waterfall import LOSSES, EvidenceStep, GoldFate, LossStage, Waterfall
 from assay.metrics.inputs import LatencySummary
-from assay.presentation.wording import counted as count_of
+from assay.presentation.wording import count_of
 
 NOTHING = "-"
 NO_FAILURES = "No query ended with an error or a time-out."

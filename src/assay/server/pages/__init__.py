@@ -22,7 +22,7 @@ from starlette.responses import Response
 
 from assay.access import acts
 from assay.errors import AssayError
-from assay.server.errors import PAGE, answer
+from assay.server.errors import PAGE, to_json_response
 from assay.server.pages import administration, analysis, answers, experiments, labelling, memory, page, runs
 from assay.server.pages.page import LastFew
 from assay.server.routing import with_act
@@ -53,7 +53,7 @@ def add_pages(app: FastAPI) -> None:
     answers.add_events(app)
     app.state.reports = LastFew()
     app.state.analyses = LastFew()
-    setattr(app.state, PAGE, partial(page.shown, app))
+    setattr(app.state, PAGE, partial(page.show_error, app))
     app.add_api_route(
         page.ASSETS_PATH + "/{name}", _asset, methods=["GET"], include_in_schema=False, response_model=None
     )
@@ -64,7 +64,7 @@ async def _asset(request: Request, name: str) -> Response:
     try:
         found = page.read_asset(name)
     except AssayError as problem:
-        return answer(problem, str(request.scope.get(REQUEST_ID, "")))
+        return to_json_response(problem, str(request.scope.get(REQUEST_ID, "")))
     headers = {"Cache-Control": page.KEEP_FOR_EVER, "ETag": f'"{found.version}"'}
     if request.headers.get("if-none-match") == headers["ETag"]:
         return Response(status_code=304, headers=headers)

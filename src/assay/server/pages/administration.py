@@ -17,7 +17,7 @@ from assay.hashing import canonical_json
 from assay.records.access import Access
 from assay.records.research import DIMENSIONS, OWNERS, Checkpoint
 from assay.server.pages import filters
-from assay.server.pages.page import Page, Pages, View, go_to
+from assay.server.pages.page import Page, Pages, PageView, go_to
 from assay.server.services import grant_of
 from assay.settings import KNOWN, fit_to_show
 from assay.wiring.research import evaluated_how, research_options
@@ -30,13 +30,13 @@ FAR = 2**63 - 1
 
 
 @audit_pages.get("/evaluation/audit", acts.AUDIT_READ)
-def log(view: View) -> Page:
+def list_audit_entries(view: PageView) -> Page:
     """The entries that fit, newest first; an operator may see those of every tenant."""
     chosen = filters.time_range(view.query, view.clock.now(), default="all")
     wanted = AuditFilter(
-        action=view.asked("action") or None,
-        actor=view.asked("actor") or None,
-        target=view.asked("target") or None,
+        action=view.query_value("action") or None,
+        actor=view.query_value("actor") or None,
+        target=view.query_value("target") or None,
         since=chosen.since,
         until=chosen.until,
     )
@@ -48,9 +48,9 @@ def log(view: View) -> Page:
     return Page(
         template="audit.html",
         context={
-            "entries": [(entry, _said(entry.detail)) for entry in rows.entries],
+            "entries": [(entry, _write_detail(entry.detail)) for entry in rows.entries],
             "chains": auditing.check_chains(store, view.scope, all_tenants=everyone).chains,
-            "wanted": {name: view.asked(name) for name in ("action", "actor", "target")},
+            "wanted": {name: view.query_value(name) for name in ("action", "actor", "target")},
             "range": chosen,
             "ranges": filters.RANGES,
             "operates": operates,
@@ -62,7 +62,7 @@ def log(view: View) -> Page:
     )
 
 
-def _said(detail: object) -> str:
+def _write_detail(detail: object) -> str:
     return canonical_json(detail) if detail else ""
 
 
@@ -73,14 +73,14 @@ ADDRESS = "/evaluation/sign-ins"
 
 
 @sign_in_pages.get(ADDRESS, acts.TOKEN_READ)
-def listed(view: View) -> Page:
+def list_sign_ins(view: PageView) -> Page:
     """Every sign-in, newest first; those that are over stay for a month."""
     found = view.services.sign_ins.all(view.scope)
-    return Page(template="sign_ins.html", context={"sign_ins": found, "said": view.asked("said")})
+    return Page(template="sign_ins.html", context={"sign_ins": found, "said": view.query_value("said")})
 
 
 @sign_in_pages.post(ADDRESS + "/{session_id}/end", acts.TOKEN_CHANGE)
-def end(view: View) -> Response:
+def end_sign_in(view: PageView) -> Response:
     """Let a sign-in open nothing from now on."""
     view.services.sign_ins.end(view.scope, view.path["session_id"])
     return go_to(f"{ADDRESS}?said=ended")
@@ -96,15 +96,15 @@ settings_pages = Pages("settings")
 
 
 @settings_pages.get("/evaluation/settings", acts.SETTINGS_READ)
-def shown(view: View) -> Page:
+def show_settings(view: PageView) -> Page:
     """What is in force."""
     options = research_options(view.settings)
     checkpoints = [
         {
-            "name": one.value,
-            "options": options.checkpoints[one],
-            "threshold": options.panel.thresholds[one],
-            "again": _again(one, options),
+            "name": checkpoint.value,
+            "options": options.checkpoints[checkpoint],
+            "threshold": options.panel.thresholds[checkpoint],
+            "again": _again(checkpoint, options),
             "dimensions": [
                 {
                     "name": dimension.value,
@@ -112,10 +112,10 @@ def shown(view: View) -> Page:
                     "bar": options.panel.bars.get(dimension.value),
                     "owner": OWNERS[dimension].value,
                 }
-                for dimension in DIMENSIONS[one]
+                for dimension in DIMENSIONS[checkpoint]
             ],
         }
-        for one in Checkpoint
+        for checkpoint in Checkpoint
     ]
     return Page(
         template="settings.html",
@@ -124,7 +124,7 @@ def shown(view: View) -> Page:
             "options": options,
             "how": evaluated_how(view.settings),
             "models": bool(view.settings.model_url),
-            "known": _known(view),
+            "known": _list_settings(view),
         },
     )
 
@@ -138,7 +138,7 @@ def _again(checkpoint: Checkpoint, options: Any) -> str:
     return "a warning to the user"
 
 
-def _known(view: View) -> list[tuple[Any, str]] | None:
+def _list_settings(view: PageView) -> list[tuple[Any, str]] | None:
     """Every setting with its value; None for a caller who is not an operator."""
     if not view.grant.allows(acts.SETTINGS_READ_ALL.policy):
         return None

@@ -24,7 +24,7 @@ from assay.records.analysis import Aggregates, Analysis, ScoreSummary
 from assay.records.research import DIMENSIONS
 from assay.records.research_log import DayOfResearch, PromptVersion, ResearchFilter
 from assay.server.pages import filters
-from assay.server.pages.page import LastFew, Page, Pages, View, go_to
+from assay.server.pages.page import LastFew, Page, Pages, PageView, go_to
 from assay.verbs import prompts as prompt_verbs
 
 # --- `/evaluation`: totals, distribution, failures and trend ---
@@ -33,36 +33,36 @@ overview_pages = Pages("overview")
 
 
 @overview_pages.get("/evaluation", acts.ANSWER_READ)
-def overview(view: View) -> Page:
+def overview(view: PageView) -> Page:
     """Everything that was asked in a range of time."""
     chosen = filters.time_range(view.query, view.clock.now())
     with view.engine.store.reading(view.scope) as work:
         wanted = filters.research_filter(view.query, chosen)
         totals, asked_again = work.research.totals(wanted), work.research.asked_again(wanted)
         ever = bool(totals.sessions) or bool(work.research.page(limit=1).sessions)
-    found = aggregate(totals, asked_again)
+    summary = aggregate(totals, asked_again)
     return Page(
         template="overview.html",
         context={
-            "found": found,
+            "found": summary,
             "ever": ever,
             "chosen": chosen,
             "ranges": filters.RANGES,
-            "histogram": charts.histogram(found.histogram, bar=GOOD_SCORE) if found.sessions else None,
-            "failures": _failures(found),
-            "trend": charts.trend(_points(found, totals.days)) if found.sessions else None,
-            "dimensions": [(one.value, [name.value for name in own]) for one, own in DIMENSIONS.items()],
+            "histogram": charts.histogram(summary.histogram, bar=GOOD_SCORE) if summary.sessions else None,
+            "failures": _failures(summary),
+            "trend": charts.trend(_points(summary, totals.days)) if summary.sessions else None,
+            "dimensions": [(checkpoint.value, [name.value for name in own]) for checkpoint, own in DIMENSIONS.items()],
             "questions": view.with_query(range=chosen.name or None).replace("/evaluation", "/evaluation/queries", 1),
         },
     )
 
 
-def _points(found: Aggregates, days: tuple[DayOfResearch, ...]) -> list[charts.Point]:
+def _points(summary: Aggregates, days: tuple[DayOfResearch, ...]) -> list[charts.Point]:
     """Week by week; a single week day by day."""
-    weeks = found.trend.weeks
+    weeks = summary.trend.weeks
     if len(weeks) > 1:
         return [_point(week.begins.isoformat(), week.score) for week in weeks]
-    worth = found.asked_again.independent
+    worth = summary.asked_again.independent
     return [_point(day.day.isoformat(), summarize(day.score, worth)) for day in days]
 
 
@@ -72,9 +72,11 @@ def _point(at: str, score: ScoreSummary | None) -> charts.Point:
     return charts.Point(at, score.mean.estimate, score.mean.low, score.mean.high, score.mean.n)
 
 
-def _failures(found: Aggregates) -> charts.Figure | None:
+def _failures(summary: Aggregates) -> charts.Figure | None:
     """The share of questions in which each dimension was below its bar."""
-    shares = {one.dimension.replace("_", " "): one.share for one in found.failures if one.share is not None}
+    shares = {
+        failure.dimension.replace("_", " "): failure.share for failure in summary.failures if failure.share is not None
+    }
     return charts.bars(shares, what="share of questions", share=True) if shares else None
 
 
@@ -88,7 +90,7 @@ AT_ONCE = 5_000
 
 
 @pattern_pages.get("/evaluation/patterns", acts.PATTERN_READ)
-def found(view: View) -> Page:
+def list_patterns(view: PageView) -> Page:
     """What analysis finds in the questions of a time."""
     chosen = filters.time_range(view.query, view.clock.now(), default="90d")
     wanted = filters.research_filter(view.query, chosen)
@@ -109,10 +111,12 @@ def found(view: View) -> Page:
 
 
 @pattern_pages.post("/evaluation/patterns/apply", acts.PROMPT_CHANGE)
-def apply(view: View) -> Response:
+def apply(view: PageView) -> Response:
     """Make a suggestion a new version of its prompt, in use from now on."""
-    prompt_id = view.filled("prompt_id")
-    made = view.call(prompt_verbs.WRITE, prompt_id=prompt_id, sentence=view.filled("sentence"), note="from a pattern")
+    prompt_id = view.form_value("prompt_id")
+    made = view.call(
+        prompt_verbs.WRITE, prompt_id=prompt_id, sentence=view.form_value("sentence"), note="from a pattern"
+    )
     return go_to(f"/evaluation/prompts/{prompt_id}?first={max(made.version - 1, 0)}&second={made.version}")
 
 
@@ -123,7 +127,7 @@ _MOST_VERSIONS = 1_000_000
 
 
 @prompt_pages.get("/evaluation/prompts", acts.PROMPT_READ)
-def listed(view: View) -> Page:
+def list_prompts(view: PageView) -> Page:
     """What each prompt says now."""
     used = {prompt.prompt_id: prompt for prompt in view.call(prompt_verbs.LIST).prompts}
     counts = {name: len(_versions(view, name)) for name in used}
@@ -132,28 +136,28 @@ def listed(view: View) -> Page:
 
 
 @prompt_pages.get("/evaluation/prompts/{prompt_id}", acts.PROMPT_READ)
-def one_prompt(view: View) -> Page:
+def show_prompt(view: PageView) -> Page:
     """A prompt: its wording, its history, and two versions side by side."""
     prompt_id = view.path["prompt_id"]
     versions = _versions(view, prompt_id)
     now = next(version for version in versions if version.active)
-    first, second = _chosen(view, [version.version for version in versions], now.version)
+    first, second = _choose_pair(view, [version.version for version in versions], now.version)
     context: dict[str, Any] = {
         "prompt_id": prompt_id, "versions": versions, "used": now, "first": first, "second": second,
-        "diff": [], "compared": None, "figure": None, "not_compared": "", "asked": _asked(view, versions),
-        "said": view.asked("said"), "models": bool(view.settings.model_url), **_split(view, prompt_id),
+        "diff": [], "compared": None, "figure": None, "not_compared": "", "asked": _count_questions(view, versions),
+        "said": view.query_value("said"), "models": bool(view.settings.model_url), **_split(view, prompt_id),
     }  # fmt: skip
     if first != second:
         pair = {"prompt_id": prompt_id, "first": first, "second": second}
-        context |= {"diff": view.call(prompt_verbs.DIFF, **pair).diff.splitlines(), **_compared(view, pair)}
+        context |= {"diff": view.call(prompt_verbs.DIFF, **pair).diff.splitlines(), **_compare_pair(view, pair)}
     return Page(template="prompt.html", context=context)
 
 
-def _versions(view: View, prompt_id: str) -> tuple[PromptVersion, ...]:
+def _versions(view: PageView, prompt_id: str) -> tuple[PromptVersion, ...]:
     return view.call(prompt_verbs.VERSIONS, prompt_id=prompt_id).versions
 
 
-def _split(view: View, prompt_id: str) -> dict[str, Any]:
+def _split(view: PageView, prompt_id: str) -> dict[str, Any]:
     """How the last split of its questions stands; None: there was none."""
     try:
         standing = view.call(prompt_verbs.SHOW_SPLIT, prompt_id=prompt_id)
@@ -162,38 +166,40 @@ def _split(view: View, prompt_id: str) -> dict[str, Any]:
     return {"split": standing.split, "standing": standing}
 
 
-def _chosen(view: View, numbers: list[int], now: int) -> tuple[int, int]:
+def _choose_pair(view: PageView, numbers: list[int], now: int) -> tuple[int, int]:
     """The two that the address names, else the one before the one in use, and that."""
     first = filters.whole(view.query, "first", most=_MOST_VERSIONS)
     second = filters.whole(view.query, "second", most=_MOST_VERSIONS)
-    earlier = max((one for one in numbers if one < now), default=now)
+    earlier = max((number for number in numbers if number < now), default=now)
     return earlier if first is None else first, now if second is None else second
 
 
-def _asked(view: View, versions: tuple[PromptVersion, ...]) -> dict[int, int]:
+def _count_questions(view: PageView, versions: tuple[PromptVersion, ...]) -> dict[int, int]:
     """How many questions used each version."""
     with view.engine.store.reading(view.scope) as work:
-        return {one.version: work.research.count(ResearchFilter(prompt_version=one.key)) for one in versions}
+        return {
+            version.version: work.research.count(ResearchFilter(prompt_version=version.key)) for version in versions
+        }
 
 
-def _compared(view: View, pair: Mapping[str, Any]) -> dict[str, Any]:
+def _compare_pair(view: PageView, pair: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        found = view.call(prompt_verbs.COMPARE, **pair)
+        comparison = view.call(prompt_verbs.COMPARE, **pair)
     except NothingMeasured as problem:
         return {"not_compared": f"{problem.message[:1].upper()}{problem.message[1:]}."}
     shown = [
-        charts.ChartChange(one.metric, one.delta, one.low, one.high, one.verdict.value)
-        for one in found.metrics
-        if one.delta is not None
+        charts.ChartChange(metric.metric, metric.delta, metric.low, metric.high, metric.verdict.value)
+        for metric in comparison.metrics
+        if metric.delta is not None
     ]
-    return {"compared": found, "figure": charts.changes(shown) if shown else None}
+    return {"compared": comparison, "figure": charts.changes(shown) if shown else None}
 
 
 @prompt_pages.post("/evaluation/prompts/{prompt_id}", acts.PROMPT_CHANGE)
-def write(view: View) -> Response:
+def write(view: PageView) -> Response:
     """A new version."""
     prompt_id = view.path["prompt_id"]
-    text = view.filled("text").replace("\r\n", "\n")
+    text = view.form_value("text").replace("\r\n", "\n")
     active = view.form.get("active") == "yes"
     note = view.form.get("note", "").strip()
     made = view.call(prompt_verbs.WRITE, prompt_id=prompt_id, text=text, note=note, active=active)
@@ -201,7 +207,7 @@ def write(view: View) -> Response:
 
 
 @prompt_pages.post("/evaluation/prompts/{prompt_id}/use", acts.PROMPT_CHANGE)
-def use(view: View) -> Response:
+def use(view: PageView) -> Response:
     """Switch to a version."""
     prompt_id = view.path["prompt_id"]
     version = filters.whole(view.form, "version", most=_MOST_VERSIONS) or 0
@@ -210,7 +216,7 @@ def use(view: View) -> Response:
 
 
 @prompt_pages.post("/evaluation/prompts/{prompt_id}/split", acts.PROMPT_CHANGE)
-def split(view: View) -> Response:
+def split(view: PageView) -> Response:
     """Ask half of the questions with another version, or end that."""
     prompt_id = view.path["prompt_id"]
     if view.form.get("end") == "yes":

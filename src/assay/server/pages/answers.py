@@ -23,10 +23,10 @@ from assay.records.research_log import ResearchAnswer, StoredResearch
 from assay.research.attempts import find_chosen_answer, find_chosen_plan
 from assay.research.rating import find_citations
 from assay.research.record import FORMAT
-from assay.server.errors import answer as told
+from assay.server.errors import to_json_response as told
 from assay.server.pages import filters
 from assay.server.pages.memory import search_to_explain, steps_of
-from assay.server.pages.page import Page, Pages, View, go_to, vote_word
+from assay.server.pages.page import Page, Pages, PageView, go_to, vote_word
 from assay.server.routing import with_act
 from assay.server.services import REQUEST_ID, Lane, scope_of, services_of
 from assay.server.streaming import LiveQuestions, as_sent
@@ -48,29 +48,31 @@ def add_events(app: FastAPI) -> None:
     app.add_api_route(EVENTS, _events, methods=["GET"], include_in_schema=False, response_model=None)
 
 
-def _live(view: View) -> LiveQuestions:
+def _live(view: PageView) -> LiveQuestions:
     return services_of(view.request).live
 
 
 @ask_pages.get("/", acts.ANSWER_READ)
-def front(view: View) -> Page:
+def show_front(view: PageView) -> Page:
     """The question, and what was asked last."""
     with view.engine.store.reading(view.scope) as work:
         recent = work.research.page(limit=RECENT).sessions
         memories = work.memories.count()
-    return Page(template="ask.html", context={"recent": recent, "memories": memories, "question": view.asked("q")})
+    return Page(
+        template="ask.html", context={"recent": recent, "memories": memories, "question": view.query_value("q")}
+    )
 
 
 @ask_pages.post("/ask", acts.ANSWER_ASK)
-def ask(view: View) -> Response:
+def ask(view: PageView) -> Response:
     """Begin to answer."""
-    question = view.filled("question").strip()
+    question = view.form_value("question").strip()
     request = research_verbs.ASK.make({"question": question})
     return _answer_live(view, question, lambda caller: research_verbs.ASK.call(caller, request))
 
 
 @ask_pages.post("/answers/{log_id}/retry", acts.ANSWER_ASK)
-def retry(view: View) -> Response:
+def retry(view: PageView) -> Response:
     """Search wider for an earlier question and answer it anew."""
     log_id = view.path["log_id"]
     question = view.call(research_verbs.SHOW, log_id=log_id).session.question
@@ -78,7 +80,7 @@ def retry(view: View) -> Response:
     return _answer_live(view, question, lambda caller: research_verbs.RETRY.call(caller, request))
 
 
-def _answer_live(view: View, question: str, answer: Callable[[Caller], ResearchAnswer]) -> Response:
+def _answer_live(view: PageView, question: str, answer: Callable[[Caller], ResearchAnswer]) -> Response:
     """Begin to answer, and lead to the page that shows every step."""
     caller = view.caller
     live = _live(view).start(view.scope, question, lambda listen: answer(replace(caller, listen=listen)))
@@ -86,7 +88,7 @@ def _answer_live(view: View, question: str, answer: Callable[[Caller], ResearchA
 
 
 @ask_pages.get("/ask/{ticket}", acts.ANSWER_READ)
-def watch(view: View) -> Page | Response:
+def watch(view: PageView) -> Page | Response:
     """A question on its way; one that has arrived is shown at its own address."""
     live = _live(view).get(view.scope, view.path["ticket"])
     if live.log_id:
@@ -95,36 +97,36 @@ def watch(view: View) -> Page | Response:
 
 
 @ask_pages.get("/ask/{ticket}/answer", acts.ANSWER_READ)
-def arrived(view: View) -> Page:
+def show_new_answer(view: PageView) -> Page:
     """What the page takes over when a question is answered."""
     live = _live(view).get(view.scope, view.path["ticket"])
     if not live.ended:
         raise NotReady("the question is still being answered", remedy="Wait for the last event.")
     if not live.log_id:
         return Page(template="ask_problem.html", context={"live": live})
-    return Page(template="answer_part.html", context=_shown(view, live.log_id))
+    return Page(template="answer_part.html", context=_answer_context(view, live.log_id))
 
 
 @ask_pages.get("/answers/{log_id}", acts.ANSWER_READ)
-def answered(view: View) -> Page:
+def show_answer(view: PageView) -> Page:
     """A kept answer."""
-    return Page(template="answer.html", context=_shown(view, view.path["log_id"]))
+    return Page(template="answer.html", context=_answer_context(view, view.path["log_id"]))
 
 
 @ask_pages.post("/answers/{log_id}/rating", acts.ANSWER_RATE)
-def rated(view: View) -> Response:
+def rate(view: PageView) -> Response:
     """Say that an answer was useful, or that it was not."""
-    log_id, useful = view.path["log_id"], view.filled("was_useful") == "yes"
+    log_id, useful = view.path["log_id"], view.form_value("was_useful") == "yes"
     votes = view.call(research_verbs.RATE, log_id=log_id, was_useful=useful).memories
     return go_to(f"/answers/{log_id}?said={vote_word(votes, useful=useful)}")
 
 
-def _shown(view: View, log_id: str) -> dict[str, Any]:
+def _answer_context(view: PageView, log_id: str) -> dict[str, Any]:
     found = view.call(research_verbs.SHOW, log_id=log_id)
-    return {"session": found.session, **told_of(found), "said": view.asked("said")}
+    return {"session": found.session, **describe_session(found), "said": view.query_value("said")}
 
 
-def told_of(found: StoredResearch) -> dict[str, Any]:
+def describe_session(found: StoredResearch) -> dict[str, Any]:
     """What a page shows of a session: stages with their attempts, the answer, passages and notices.
 
     Of a record that was erased, or that another version wrote, only the line is left to show.
@@ -190,7 +192,7 @@ _MOST_ID = 2**62
 
 
 @explorer_pages.get("/evaluation/queries", acts.ANSWER_READ)
-def listed(view: View) -> Page:
+def list_questions(view: PageView) -> Page:
     """The newest first."""
     chosen = filters.time_range(view.query, view.clock.now(), default="all")
     wanted = filters.research_filter(view.query, chosen)
@@ -206,9 +208,9 @@ def listed(view: View) -> Page:
             "first": view.with_query(after=None) if after is not None else None,
             "chosen": chosen,
             "ranges": filters.RANGES,
-            "dimensions": [one.value for one in Dimension],
-            "given": {name: view.asked(name) for name in _FILTERS},
-            "filtered": any(view.asked(name) for name in (*_FILTERS, "range", "from", "to")),
+            "dimensions": [dimension.value for dimension in Dimension],
+            "given": {name: view.query_value(name) for name in _FILTERS},
+            "filtered": any(view.query_value(name) for name in (*_FILTERS, "range", "from", "to")),
             "ever": ever,
         },
     )
@@ -218,16 +220,16 @@ _FILTERS = ("text", "least", "most", "passed", "failure", "dimension", "escalate
 
 
 @explorer_pages.get("/evaluation/queries/search", acts.MEMORY_SEARCH)
-def explained(view: View) -> Page:
+def explain_search(view: PageView) -> Page:
     """One search, explained: what every step did, and where each score comes from."""
-    words = view.asked("q")
+    words = view.query_value("q")
     found = search_to_explain(view, words) if words else None
     steps = None if found is None else charts.steps(steps_of(found))
     return Page(template="explain.html", context={"words": words, "found": found, "steps": steps})
 
 
 @explorer_pages.get("/evaluation/queries/{log_id}", acts.ANSWER_READ)
-def one_question(view: View) -> Page:
+def show_question(view: PageView) -> Page:
     """One question: plan attempts, passages, answer, and every score with who gave it."""
     found = view.call(research_verbs.SHOW, log_id=view.path["log_id"])
-    return Page(template="query.html", context={"session": found.session, **told_of(found)})
+    return Page(template="query.html", context={"session": found.session, **describe_session(found)})

@@ -15,7 +15,7 @@ from assay.flags import percent_of
 from assay.presentation import charts
 from assay.records import AbTestStatus
 from assay.records.flags import VoteKind
-from assay.server.pages.page import Page, Pages, View, go_to
+from assay.server.pages.page import Page, Pages, PageView, go_to
 from assay.storage import Work
 from assay.verbs import flags as flag_verbs
 from assay.verbs import ladder as ladder_verbs
@@ -29,7 +29,7 @@ SHARES = (0, 5, 25, 50, 100)
 
 
 @pages.get("/evaluation/experiments", acts.FLAG_READ)
-def listed(view: View) -> Page:
+def list_experiments(view: PageView) -> Page:
     """Every flag with its last step and its test, and the book of offline experiments."""
     with view.engine.store.reading(view.scope) as work:
         states = view.engine.flags.describe(work)
@@ -42,19 +42,19 @@ def listed(view: View) -> Page:
             "flags": [states[name] for name in order],
             "last": {name: own[-1] for name, own in steps.items() if own},
             "tests": tests,
-            **_tried(),
-            "said": view.asked("said"),
+            **_read_offline_experiments(),
+            "said": view.query_value("said"),
         },
     )
 
 
 def _tests(work: Work) -> dict[str, Any]:
     """The newest test of each flag."""
-    found = [one for status in AbTestStatus for one in work.ab_tests.in_state(status)]
-    return {one.feature_id: one for one in sorted(found, key=lambda one: one.attempt)}
+    found = [test for status in AbTestStatus for test in work.ab_tests.in_state(status)]
+    return {test.feature_id: test for test in sorted(found, key=lambda test: test.attempt)}
 
 
-def _tried() -> dict[str, Any]:
+def _read_offline_experiments() -> dict[str, Any]:
     """Return the newest offline experiments, and which of how many tries each of them is."""
     try:
         known = Book(BOOK).all() if BOOK.is_file() else []
@@ -64,7 +64,7 @@ def _tried() -> dict[str, Any]:
 
 
 @pages.get("/evaluation/experiments/{flag}", acts.FLAG_READ)
-def one_change(view: View) -> Page:
+def show_experiment(view: PageView) -> Page:
     """One change: its steps, the evidence of its test, and what graduation still asks for."""
     page = view.call(ladder_verbs.SHOW, feature_id=view.path["flag"])
     test = page.test
@@ -83,7 +83,7 @@ def one_change(view: View) -> Page:
             "kinds": list(VoteKind),
             "shares": _shares(page.state.percent),
             "share": _share(page.state.percent),
-            "said": view.asked("said"),
+            "said": view.query_value("said"),
         },
     )
 
@@ -99,32 +99,32 @@ def _shares(current: int) -> list[str]:
 
 
 @pages.post("/evaluation/experiments/{flag}/turn", acts.FLAG_CHANGE)
-def turn(view: View) -> Response:
+def turn(view: PageView) -> Response:
     """Switch a flag. A field that was left as the page showed it changes nothing."""
-    view.filled("value")
-    flag, value, shadow = view.path["flag"], _changed(view, "value"), _changed(view, "shadow")
+    view.form_value("value")
+    flag, value, shadow = view.path["flag"], _read_change(view, "value"), _read_change(view, "shadow")
     percent = None if value is None else percent_of(value, f"the flag {flag}")
     state = view.call(flag_verbs.SET, name=flag, percent=percent, shadow=None if shadow is None else shadow == "yes")
     said = f"{flag} is on for {state.percent} %" if state.on else f"{flag} is off"
     return _back(flag, said)
 
 
-def _changed(view: View, name: str) -> str | None:
+def _read_change(view: PageView, name: str) -> str | None:
     """Return what a field of the form was changed to; None: it is as it was shown, or was not sent."""
     sent = view.form.get(name)
     return None if sent == view.form.get(f"{name}_shown") else sent
 
 
 @pages.post("/evaluation/experiments/{flag}/begin", acts.FEATURE_TEST)
-def begin(view: View) -> Response:
+def begin(view: PageView) -> Response:
     """Begin a sequential test."""
     flag = view.path["flag"]
-    test = view.call(ladder_verbs.BEGIN, feature_id=flag, kind=view.filled("kind"))
+    test = view.call(ladder_verbs.BEGIN, feature_id=flag, kind=view.form_value("kind"))
     return _back(flag, f"Attempt {test.attempt} began")
 
 
 @pages.post("/evaluation/experiments/{flag}/pause", acts.FEATURE_TEST)
-def pause(view: View) -> Response:
+def pause(view: PageView) -> Response:
     """Stop taking votes."""
     flag = view.path["flag"]
     view.call(ladder_verbs.PAUSE, feature_id=flag, why="Paused on the page of experiments.")
@@ -132,7 +132,7 @@ def pause(view: View) -> Response:
 
 
 @pages.post("/evaluation/experiments/{flag}/resume", acts.FEATURE_TEST)
-def resume(view: View) -> Response:
+def resume(view: PageView) -> Response:
     """Go on with a paused test and the votes it has."""
     flag = view.path["flag"]
     test = view.call(ladder_verbs.RESUME, feature_id=flag)
@@ -140,14 +140,14 @@ def resume(view: View) -> Response:
 
 
 @pages.post("/evaluation/experiments/{flag}/graduate", acts.FEATURE_TEST)
-def graduate(view: View) -> Response:
+def graduate(view: PageView) -> Response:
     """Give a change to everybody; refused while a condition does not hold."""
     flag = view.path["flag"]
     return _back(flag, view.call(ladder_verbs.GRADUATE, feature_id=flag).sentence)
 
 
 @pages.post("/evaluation/experiments/{flag}/rollback", acts.FEATURE_TEST)
-def rollback(view: View) -> Response:
+def rollback(view: PageView) -> Response:
     """Take a graduated change back."""
     flag = view.path["flag"]
     step = view.call(ladder_verbs.ROLL_BACK, feature_id=flag, why="Taken back on the page of experiments.")

@@ -17,20 +17,22 @@ from assay.access import acts
 from assay.errors import AssayError, BadValue, NothingMeasured, RecordNotFound
 from assay.evaluation.labelling import KEYS, SKIP, UNDO, Label, agreement, tasks_of
 from assay.records.scope import name_of
-from assay.server.pages.page import Page, Pages, View, go_to
+from assay.server.pages.page import Page, Pages, PageView, go_to
 
 pages = Pages("label")
 _SEED = 0
 
 
 @pages.get("/evaluation/label", acts.LABEL_READ)
-def datasets(view: View) -> Page:
+def list_datasets(view: PageView) -> Page:
     """Which datasets can be labelled, and how far people have come."""
     found = [_progress(view, name) for name in view.shelf.dataset_names()]
-    return Page(template="label_datasets.html", context={"datasets": [one for one in found if one is not None]})
+    return Page(
+        template="label_datasets.html", context={"datasets": [dataset for dataset in found if dataset is not None]}
+    )
 
 
-def _progress(view: View, name: str) -> dict[str, Any] | None:
+def _progress(view: PageView, name: str) -> dict[str, Any] | None:
     try:
         pairs = {task.key for task in tasks_of(view.shelf.load_dataset(name))}
     except AssayError:
@@ -40,9 +42,9 @@ def _progress(view: View, name: str) -> dict[str, Any] | None:
 
 
 @pages.get("/evaluation/label/{dataset}", acts.LABEL_READ)
-def one_pair(view: View) -> Page:
+def show_pair(view: PageView) -> Page:
     """The next pair of whoever looks."""
-    name = _known(view)
+    name = _check_dataset(view)
     session = view.shelf.label_session(name)
     return Page(
         template="label.html",
@@ -54,14 +56,14 @@ def one_pair(view: View) -> Page:
             "keys": KEYS,
             # A path of the server: for whoever can use it, and nobody else.
             "file": view.shelf.labels_file(name) if view.grant.allows(acts.SETTINGS_READ_ALL.policy) else None,
-            "said": view.asked("said"),
-            "agreed": _agreed(view.shelf.labels(name)),
+            "said": view.query_value("said"),
+            "agreed": _measure_agreement(view.shelf.labels(name)),
             "name_of": name_of,
         },
     )
 
 
-def _agreed(labels: Mapping[str, Mapping[tuple[str, str], Label]]) -> Any:
+def _measure_agreement(labels: Mapping[str, Mapping[tuple[str, str], Label]]) -> Any:
     try:
         return agreement(labels, rng=np.random.default_rng(_SEED))
     except NothingMeasured:
@@ -69,9 +71,9 @@ def _agreed(labels: Mapping[str, Mapping[tuple[str, str], Label]]) -> Any:
 
 
 @pages.post("/evaluation/label/{dataset}", acts.LABEL_WRITE)
-def press(view: View) -> Response:
+def press(view: PageView) -> Response:
     """Do what a key says, to the pair that was on the screen: a second tab answers nothing it did not show."""
-    name, key = _known(view), view.filled("key")
+    name, key = _check_dataset(view), view.form_value("key")
     if key not in (*KEYS, SKIP, UNDO):
         raise BadValue(f"there is no key {key!r}", remedy="Press 0 to 3, s or u.")
     view.shelf.claim_labels(name)
@@ -82,7 +84,7 @@ def press(view: View) -> Response:
     return go_to(f"/evaluation/label/{quote(name)}?{urlencode({'said': said})}")
 
 
-def _known(view: View) -> str:
+def _check_dataset(view: PageView) -> str:
     """A dataset by name alone: no path of a request is ever looked at."""
     name = view.path["dataset"]
     if name not in view.shelf.dataset_names():

@@ -12,7 +12,7 @@ from assay.memory.showing import show
 from assay.presentation import charts
 from assay.records import Filters, MemoryFilter, Origin, SearchRequest, SearchResult, Tier
 from assay.server.pages import filters
-from assay.server.pages.page import Page, Pages, View, go_to, vote_word
+from assay.server.pages.page import Page, Pages, PageView, go_to, vote_word
 from assay.storage import Work
 
 pages = Pages("memory")
@@ -26,9 +26,9 @@ _NOT_A_SIEVE = ("folder-choice", "boost")
 
 
 @pages.get("/memory", acts.MEMORY_LIST)
-def browse(view: View) -> Page:
+def browse(view: PageView) -> Page:
     """Everything, by folder; or what a search finds, with why."""
-    words, folder = view.asked("q"), view.asked("folder") or None
+    words, folder = view.query_value("q"), view.query_value("folder") or None
     tier = filters.one_of(view.query, "tier", Tier)
     folders = view.engine.folders(view.scope)
     context: dict[str, Any] = {
@@ -38,25 +38,27 @@ def browse(view: View) -> Page:
     with view.engine.store.reading(view.scope) as work:
         context |= {"total": work.memories.count(), "edges": work.edges.count(), "chunks": work.memories.count_chunks()}
     if not words:
-        context |= _listed(view, folder, tier)
+        context |= _list_memories(view, folder, tier)
     else:
         found = search_to_explain(view, words, folder=folder, tier=tier)
         context |= {"found": found, "steps": charts.steps(steps_of(found))}
     return Page(template="memory.html", context=context)
 
 
-def _listed(view: View, folder: str | None, tier: Tier | None) -> dict[str, Any]:
+def _list_memories(view: PageView, folder: str | None, tier: Tier | None) -> dict[str, Any]:
     wanted = MemoryFilter(folder=folder, tier=tier)
-    page = view.engine.list_memories(view.scope, wanted, after=view.asked("after") or None, limit=LISTED)
+    page = view.engine.list_memories(view.scope, wanted, after=view.query_value("after") or None, limit=LISTED)
     return {
         "memories": page.memories,
         "matching": page.total,
         "next": None if page.next_after is None else view.with_query(after=page.next_after),
-        "first": view.with_query(after="") if view.asked("after") else None,
+        "first": view.with_query(after="") if view.query_value("after") else None,
     }
 
 
-def search_to_explain(view: View, words: str, *, folder: str | None = None, tier: Tier | None = None) -> SearchResult:
+def search_to_explain(
+    view: PageView, words: str, *, folder: str | None = None, tier: Tier | None = None
+) -> SearchResult:
     """A look from the dashboard is no use of the memory: nothing is learned from it."""
     request = SearchRequest(
         query=words,
@@ -71,12 +73,12 @@ def search_to_explain(view: View, words: str, *, folder: str | None = None, tier
 
 def steps_of(found: SearchResult) -> Sequence[tuple[str, int]]:
     """How many were left after each step, with its time."""
-    kept = [one for one in found.stages if one.name not in _NOT_A_SIEVE]
-    return [(f"{one.name} ({one.duration_ms:.1f} ms)", one.outputs) for one in kept]
+    kept = [stage for stage in found.stages if stage.name not in _NOT_A_SIEVE]
+    return [(f"{stage.name} ({stage.duration_ms:.1f} ms)", stage.outputs) for stage in kept]
 
 
 @pages.get("/memory/{memory_id}", acts.MEMORY_READ)
-def one_memory(view: View) -> Page:
+def show_memory(view: PageView) -> Page:
     """One memory: its text, neighbours, what it learned, and who did what to it."""
     memory_id = view.path["memory_id"]
     with view.engine.store.reading(view.scope) as work:
@@ -89,35 +91,35 @@ def one_memory(view: View) -> Page:
             "tally": work.learning.tally(memory_id),
             "audit": work.audit.entries(target=memory_id, limit=AUDITED),
             "whole": filters.yes(view.query, "whole") or False,
-            "said": view.asked("said"),
+            "said": view.query_value("said"),
         }
     return Page(template="memory_one.html", context=context)
 
 
 @pages.post("/memory/{memory_id}/validate", acts.MEMORY_VALIDATE)
-def validate(view: View) -> Response:
+def validate(view: PageView) -> Response:
     """Say that a memory was useful, or that it was not."""
     memory_id = view.path["memory_id"]
-    useful = view.filled("was_useful") == "yes"
+    useful = view.form_value("was_useful") == "yes"
     vote = view.engine.validate(view.scope, memory_id, useful, note="from the dashboard")
     return go_to(f"/memory/{memory_id}?said={vote_word([vote], useful=useful)}")
 
 
 def _graph(work: Work, memory_id: str, title: str) -> charts.Figure:
     near = work.edges.around([memory_id], hops=2, limit=NEAR)
-    hops = {memory_id: 0, **{one.memory_id: one.hops for one in near}}
+    hops = {memory_id: 0, **{neighbour.memory_id: neighbour.hops for neighbour in near}}
     titles = {memory_id: title}
-    for one in near:
-        found = work.memories.find(one.memory_id)
-        titles[one.memory_id] = one.memory_id if found is None else found.title
+    for neighbour in near:
+        found = work.memories.find(neighbour.memory_id)
+        titles[neighbour.memory_id] = neighbour.memory_id if found is None else found.title
     order = list(hops)
-    nodes = [charts.Node(titles[one], hops[one], f"/memory/{one}") for one in order]
+    nodes = [charts.Node(titles[node_id], hops[node_id], f"/memory/{node_id}") for node_id in order]
     ties = {
         (edge.source_id, edge.target_id, edge.kind.value)
-        for one in order
-        for edge in work.edges.of(one)
+        for node_id in order
+        for edge in work.edges.of(node_id)
         if edge.source_id in hops and edge.target_id in hops
     }
-    places = {one: place for place, one in enumerate(order)}
+    places = {node_id: place for place, node_id in enumerate(order)}
     drawn = [charts.Tie(places[source], places[target], kind) for source, target, kind in sorted(ties)]
     return charts.neighbours(nodes, drawn)

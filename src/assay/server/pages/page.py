@@ -38,7 +38,7 @@ from assay.presentation import templates
 from assay.presentation.templates import PLOTLY, SHARED, STYLE, read_shared
 from assay.records import Scope
 from assay.records.learning import Validated
-from assay.server.errors import Refused, status_of
+from assay.server.errors import RequestRefused, status_of
 from assay.server.routing import act_of, with_act
 from assay.server.security.browsers import LOGIN, csrf_token_of, keep_inside
 from assay.server.services import GRANT, REQUEST_ID, SIGNED_IN, Lane, Services, grant_of, scope_of, services_of
@@ -84,7 +84,7 @@ def read_asset(name: str) -> Asset:
 @cache
 def list_own_assets() -> frozenset[str]:
     """The files that come with these pages."""
-    return frozenset(one.name for one in files(__package__).joinpath("assets").iterdir() if one.name[0] != ".")
+    return frozenset(file.name for file in files(__package__).joinpath("assets").iterdir() if file.name[0] != ".")
 
 
 def asset_address(name: str) -> str:
@@ -144,7 +144,7 @@ class LastFew(Generic[T]):
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
-class Entry(NamedTuple):
+class MenuEntry(NamedTuple):
     """One line of the navigation."""
 
     name: str
@@ -154,19 +154,19 @@ class Entry(NamedTuple):
     group: str = ""
 
 
-MENU: tuple[Entry, ...] = (
-    Entry("ask", "/", "Ask"),
-    Entry("memory", "/memory", "Memory"),
-    Entry("overview", "/evaluation", "Overview", "Answers"),
-    Entry("queries", "/evaluation/queries", "Questions", "Answers"),
-    Entry("patterns", "/evaluation/patterns", "Patterns", "Answers"),
-    Entry("prompts", "/evaluation/prompts", "Prompts", "Answers"),
-    Entry("runs", "/evaluation/runs", "Runs", "Retrieval"),
-    Entry("experiments", "/evaluation/experiments", "Experiments", "Retrieval"),
-    Entry("label", "/evaluation/label", "Label", "Retrieval"),
-    Entry("audit", "/evaluation/audit", "Audit log", "Setup"),
-    Entry("sign-ins", "/evaluation/sign-ins", "Sign-ins", "Setup"),
-    Entry("settings", "/evaluation/settings", "Settings", "Setup"),
+MENU: tuple[MenuEntry, ...] = (
+    MenuEntry("ask", "/", "Ask"),
+    MenuEntry("memory", "/memory", "Memory"),
+    MenuEntry("overview", "/evaluation", "Overview", "Answers"),
+    MenuEntry("queries", "/evaluation/queries", "Questions", "Answers"),
+    MenuEntry("patterns", "/evaluation/patterns", "Patterns", "Answers"),
+    MenuEntry("prompts", "/evaluation/prompts", "Prompts", "Answers"),
+    MenuEntry("runs", "/evaluation/runs", "Runs", "Retrieval"),
+    MenuEntry("experiments", "/evaluation/experiments", "Experiments", "Retrieval"),
+    MenuEntry("label", "/evaluation/label", "Label", "Retrieval"),
+    MenuEntry("audit", "/evaluation/audit", "Audit log", "Setup"),
+    MenuEntry("sign-ins", "/evaluation/sign-ins", "Sign-ins", "Setup"),
+    MenuEntry("settings", "/evaluation/settings", "Settings", "Setup"),
 )
 """Every page of the navigation, in order."""
 
@@ -184,7 +184,7 @@ def render(
     frame = {
         "request": request,
         "here": here,
-        "menu": served(request),
+        "menu": list_menu(request),
         "csrf_token": csrf_token_of(request),
         "signed_in": request.scope.get(SIGNED_IN, False),
         "now": request.app.state.services.clock.now(),
@@ -194,7 +194,7 @@ def render(
     return HTMLResponse(text, status_code=status, headers={"Cache-Control": "no-store"})
 
 
-def served(request: Request) -> list[Entry]:
+def list_menu(request: Request) -> list[MenuEntry]:
     """The entries whose page the application has and the caller may see."""
     grant: Grant | None = request.scope.get(GRANT)
     paths = {route.path for route in request.app.routes if isinstance(route, Route) and _is_for(grant, route)}
@@ -231,18 +231,18 @@ STALE = "stale_form"
 TOO_FAST = 429
 
 
-def shown(app: FastAPI, scope: HttpScope, problem: AssayError | Refused) -> Response:
+def show_error(app: FastAPI, scope: HttpScope, problem: AssayError | RequestRefused) -> Response:
     """The page of an error that no page told of itself."""
     request = Request({**scope, "app": app})
     status = status_of(problem)
-    context = said_of(problem, *_way_back(request, problem, status))
+    context = error_context(problem, *_way_back(request, problem, status))
     if scope.get(GRANT) is not None and status != TOO_FAST:
         return render(request, "error.html", context, status=status)
     text = environment().get_template("error_alone.html").render(**context, style=read_shared(STYLE))
     return HTMLResponse(text, status_code=status)
 
 
-def said_of(problem: AssayError | Refused, back: str, back_says: str) -> dict[str, Any]:
+def error_context(problem: AssayError | RequestRefused, back: str, back_says: str) -> dict[str, Any]:
     """What the template of errors shows."""
     status = status_of(problem)
     message = problem.message[:1].upper() + problem.message[1:]
@@ -255,7 +255,7 @@ def said_of(problem: AssayError | Refused, back: str, back_says: str) -> dict[st
     }
 
 
-def _way_back(request: Request, problem: AssayError | Refused, status: int) -> tuple[str, str]:
+def _way_back(request: Request, problem: AssayError | RequestRefused, status: int) -> tuple[str, str]:
     """Where to go on: the page again if only its time was wrong, else where the browser came from, else the start."""
     came_from = _came_from(request)
     if status == 401:
@@ -294,7 +294,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True, kw_only=True)
-class View:
+class PageView:
     """One look at a page: who looks, at what, and what the address or form says."""
 
     request: Request
@@ -340,11 +340,11 @@ class View:
         """Call a verb for whoever looks: pages show the results that every surface gives."""
         return verb.call(self.caller, verb.make(given))
 
-    def asked(self, name: str) -> str:
+    def query_value(self, name: str) -> str:
         """A value of the address; empty: not given."""
         return self.query.get(name, "").strip()
 
-    def filled(self, name: str) -> str:
+    def form_value(self, name: str) -> str:
         """A value of the form that must be there."""
         value = self.form.get(name, "")
         if not value.strip():
@@ -367,7 +367,7 @@ class Page:
     status: int = 200
 
 
-Viewer = Callable[[View], Page | Response]
+Viewer = Callable[[PageView], Page | Response]
 
 
 class Pages:
@@ -415,8 +415,8 @@ async def _form(request: Request) -> dict[str, str]:
 
 def _answer(viewer: Viewer, here: str, request: Request, form: Mapping[str, str]) -> Response:
     try:
-        shown = viewer(
-            View(
+        page = viewer(
+            PageView(
                 request=request,
                 services=services_of(request),
                 scope=scope_of(request),
@@ -426,20 +426,20 @@ def _answer(viewer: Viewer, here: str, request: Request, form: Mapping[str, str]
             )
         )
         return (
-            shown
-            if isinstance(shown, Response)
-            else render(request, shown.template, shown.context, here=here, status=shown.status)
+            page
+            if isinstance(page, Response)
+            else render(request, page.template, page.context, here=here, status=page.status)
         )
     except AssayError as problem:
-        return _told(request, here, problem)
+        return _render_problem(request, here, problem)
 
 
-def _told(request: Request, here: str, problem: AssayError) -> Response:
+def _render_problem(request: Request, here: str, problem: AssayError) -> Response:
     status, path = status_of(problem), request.url.path
     if status >= 500:
         _log.warning("page %s (%s): %s", path, request.scope.get(REQUEST_ID, ""), problem.message)
     way = (path, "Without filters") if request.query_params else (path.rpartition("/")[0] or "/", "Back")
-    return render(request, "error.html", said_of(problem, *way), here=here, status=status)
+    return render(request, "error.html", error_context(problem, *way), here=here, status=status)
 
 
 def vote_word(votes: Iterable[Validated], *, useful: bool) -> str:

@@ -21,7 +21,7 @@ from assay.evaluation.reporting.markdown import find_query
 from assay.evaluation.reporting.page import draw_funnel, draw_intervals, draw_latency
 from assay.presentation import charts
 from assay.server.pages import filters
-from assay.server.pages.page import LastFew, Page, Pages, View, go_to
+from assay.server.pages.page import LastFew, Page, Pages, PageView, go_to
 
 if TYPE_CHECKING:
     from assay.evaluation.running.files import RunFolder
@@ -35,7 +35,7 @@ _MANY = 1_000_000
 _LEADING = ("ndcg@10", "ndcg@5", "recall@5", "mrr", "recall_any@5")
 
 
-class Line(NamedTuple):
+class RunLine(NamedTuple):
     """One run in the list."""
 
     run_id: str
@@ -51,14 +51,14 @@ class Line(NamedTuple):
 
 
 @pages.get("/evaluation/runs", acts.RUN_READ)
-def listed(view: View) -> Page:
+def list_runs(view: PageView) -> Page:
     """Every run, or those of a dataset, the newest first, page by page."""
-    dataset = view.asked("dataset")
+    dataset = view.query_value("dataset")
     begin = filters.whole(view.query, "begin", most=_MANY) or 0
     datasets = _datasets(reversed(view.shelf.runs()))
     fitting = [run for run, name in datasets if dataset in ("", name)]
     lines = [line for line in map(_line, fitting[begin : begin + NEWEST]) if line is not None]
-    metrics = list(dict.fromkeys(name for one in lines for name in one.values or ()))
+    metrics = list(dict.fromkeys(name for line in lines for name in line.values or ()))
     shown = [name for name in _LEADING if name in metrics][:4] or metrics[:4]
     return Page(
         template="runs.html",
@@ -84,7 +84,7 @@ def _datasets(runs: Iterable[RunFolder]) -> list[tuple[RunFolder, str]]:
     return found
 
 
-def _line(folder: RunFolder) -> Line | None:
+def _line(folder: RunFolder) -> RunLine | None:
     """None: its files are damaged, which the run's own page tells."""
     edited = False
     try:
@@ -94,7 +94,7 @@ def _line(folder: RunFolder) -> Line | None:
         manifest, result, edited = folder.read_manifest(checked=False), None, True
     except AssayError:
         return None
-    return Line(
+    return RunLine(
         edited=edited,
         run_id=manifest.run_id,
         name=manifest.name,
@@ -102,22 +102,22 @@ def _line(folder: RunFolder) -> Line | None:
         system=manifest.system,
         started_at=manifest.started_at,
         cases=len(manifest.case_ids),
-        values=None if result is None else {name: one.get("value") for name, one in result["metrics"].items()},
+        values=None if result is None else {name: metric.get("value") for name, metric in result["metrics"].items()},
     )
 
 
 @pages.get("/evaluation/runs/compare", acts.RUN_READ)
-def compared(view: View) -> Page | Response:
+def compare_runs(view: PageView) -> Page | Response:
     """Two runs over the same cases."""
-    control, treatment = view.asked("control"), view.asked("treatment")
+    control, treatment = view.query_value("control"), view.query_value("treatment")
     if not control or not treatment:
         raise BadValue("two runs are needed to compare", remedy="Choose a control and a treatment on the page of runs.")
     shelf = view.shelf
     found = compare_readings([shelf.read_run(control), shelf.read_run(treatment)], seed=0).comparisons[0]
     shown = [
         charts.ChartChange(name, seen.delta, *_limits(seen.interval), seen.verdict)
-        for name, one in found.metrics.items()
-        if (seen := one.comparison).delta is not None
+        for name, metric in found.metrics.items()
+        if (seen := metric.comparison).delta is not None
     ]
     return Page(
         template="compare.html",
@@ -138,8 +138,8 @@ def _limits(interval: Any) -> tuple[float | None, float | None]:
 def _verdict(found: Compared) -> str:
     """The whole in a sentence."""
     said: dict[str, list[str]] = {}
-    for name, one in found.metrics.items():
-        said.setdefault(one.comparison.verdict, []).append(name)
+    for name, metric in found.metrics.items():
+        said.setdefault(metric.comparison.verdict, []).append(name)
     parts = [f"{word} on {', '.join(said[word])}" for word in ("worse", "better") if word in said]
     withheld = f" No verdict on {', '.join(said['withheld'])}: see below." if "withheld" in said else ""
     if parts:
@@ -148,17 +148,17 @@ def _verdict(found: Compared) -> str:
 
 
 @pages.get("/evaluation/runs/{run_id}", acts.RUN_READ)
-def one_run(view: View) -> Page:
+def show_run(view: PageView) -> Page:
     """One run: verdict, numbers, where evidence was lost, every query."""
     report = _report(view)
     begin = filters.whole(view.query, "begin", most=_MANY) or 0
-    words, only = view.asked("words").casefold(), view.asked("only")
+    words, only = view.query_value("words").casefold(), view.query_value("only")
     fitting = [
-        one
-        for one in report.queries
-        if words in f"{one.id} {one.text}".casefold()
-        and (only != "missed" or one.missed)
-        and (only != "failed" or one in report.failures)
+        query
+        for query in report.queries
+        if words in f"{query.id} {query.text}".casefold()
+        and (only != "missed" or query.missed)
+        and (only != "failed" or query in report.failures)
     ]
     water = report.waterfall
     return Page(
@@ -176,40 +176,44 @@ def one_run(view: View) -> Page:
             "before": view.with_query(begin=max(0, begin - QUERIES) or None) if begin else None,
             "others": _others(view, report.run_id),
             "w": report_wording,
-            "against": view.asked("baseline"),
+            "against": view.query_value("baseline"),
         },
     )
 
 
-def _others(view: View, run_id: str) -> list[Line]:
+def _others(view: PageView, run_id: str) -> list[RunLine]:
     """Finished runs that this one could be compared with, the newest first."""
     lines = [_line(run) for run in reversed(view.shelf.runs()[-NEWEST:])]
-    mine = next((one for one in lines if one is not None and one.run_id == run_id), None)
+    mine = next((line for line in lines if line is not None and line.run_id == run_id), None)
     return [
-        one
-        for one in lines
-        if one is not None and one.values is not None and one.run_id != run_id and mine and one.dataset == mine.dataset
+        line
+        for line in lines
+        if line is not None
+        and line.values is not None
+        and line.run_id != run_id
+        and mine
+        and line.dataset == mine.dataset
     ]
 
 
 @pages.get("/evaluation/runs/{run_id}/queries/{query_id:path}", acts.RUN_READ)
-def one_query(view: View) -> Page | Response:
+def show_query(view: PageView) -> Page | Response:
     """One query of a run: what every step did with each gold item."""
     report = _report(view)
     query = find_query(report, view.path["query_id"])
     if query.id != view.path["query_id"]:
         return go_to(f"/evaluation/runs/{report.run_id}/queries/{query.id}")
     water = report.waterfall
-    advice = {} if water is None else {one.item: advise(one, water) for one in query.expected if not one.found}
+    advice = {} if water is None else {item.item: advise(item, water) for item in query.expected if not item.found}
     return Page(
         template="run_query.html",
         context={"report": report, "query": query, "advice": advice, "water": water, "w": report_wording},
     )
 
 
-def _report(view: View) -> Report:
+def _report(view: PageView) -> Report:
     """As the files stand now; its intervals take a second to compute."""
-    against = view.asked("baseline")
+    against = view.query_value("baseline")
     shelf = view.shelf
     run, baseline = shelf.find_run(view.path["run_id"]), shelf.find_run(against) if against else None
     # The tenant is part of the key: its datasets decide what a report can say.

@@ -25,7 +25,7 @@ from assay.access import acts
 from assay.access.tokens import NewSignIn
 from assay.gateway.front import address_key
 from assay.presentation.templates import STYLE, environment, read_shared
-from assay.server.errors import Refused
+from assay.server.errors import RequestRefused
 from assay.server.routing import with_act
 from assay.server.security.callers import COOKIE, SECURE_COOKIE, find_cookie, is_secure
 from assay.server.services import services_of
@@ -52,7 +52,7 @@ def add_security_headers(message: dict[str, Any], request_id: str) -> dict[str, 
     """The start of a response with them; what a route says of caching stays."""
     headers = list(message.get("headers", []))
     said = {name.lower() for name, _ in headers}
-    headers += [one for one in SECURITY_HEADERS if one[0] not in said]
+    headers += [header for header in SECURITY_HEADERS if header[0] not in said]
     if b"cache-control" not in said:
         headers.append(NO_STORE)
     return {**message, "headers": [*headers, (b"x-request-id", request_id.encode())]}
@@ -84,7 +84,7 @@ class Csrf:
     def check(self, caller: str, shown: str) -> None:
         """Refuse a form that is not ours."""
         if not hmac.compare_digest(self.token(caller).encode(), shown.encode("utf-8", "surrogatepass")):
-            raise Refused(
+            raise RequestRefused(
                 403, "stale_form", "this form was not sent by a page of this server, or it is too old",
                 remedy="Load the page again and send it from there.",
             )  # fmt: skip

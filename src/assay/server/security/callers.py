@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from assay.access import Authoriser, Grant, SignIns
-from assay.gateway.front import Shown, bearer_token
+from assay.gateway.front import Credentials, bearer_token
 from assay.gateway.headers import Headers
 from assay.settings import Settings
 
@@ -22,7 +22,7 @@ SECURE_COOKIE = "__Host-assay_session"
 """The same over HTTPS. Browsers take a cookie of such a name from this host alone, and only over HTTPS."""
 
 
-class Caller(NamedTuple):
+class HttpCaller(NamedTuple):
     """Who calls, and whether a browser would say so by itself."""
 
     grant: Grant
@@ -33,7 +33,7 @@ class Caller(NamedTuple):
     signed_in: bool = False
     """It is a browser that signed in, and can sign out."""
 
-    def seen_from(self, address: str) -> Grant:
+    def grant_from(self, address: str) -> Grant:
         """The grant, with where the request came from for the audit log."""
         kind = "browser" if self.signed_in else "http"
         return self.grant._replace(scope=replace(self.grant.scope, via=f"{kind} {address}"))
@@ -52,7 +52,7 @@ class Callers:
         """Whether nobody comes in without one."""
         return self._local is None
 
-    def find(self, shown: Shown) -> Caller | None:
+    def find(self, shown: Credentials) -> HttpCaller | None:
         """The caller; None: nobody we know."""
         if shown.token is None:
             return self._local_caller()
@@ -60,15 +60,15 @@ class Callers:
             opened = self._sign_ins.find(shown.token)
             if opened is None:
                 return self._local_caller()
-            return Caller(opened.grant, ambient=True, token=shown.token, signed_in=True)
+            return HttpCaller(opened.grant, ambient=True, token=shown.token, signed_in=True)
         grant = self._authoriser.grant(shown.token)
-        return None if grant is None else Caller(grant, ambient=False, token=shown.token)
+        return None if grant is None else HttpCaller(grant, ambient=False, token=shown.token)
 
-    def _local_caller(self) -> Caller | None:
-        return None if self._local is None else Caller(self._local, ambient=True, token=None)
+    def _local_caller(self) -> HttpCaller | None:
+        return None if self._local is None else HttpCaller(self._local, ambient=True, token=None)
 
 
-def shown_by(headers: Headers, *, secure: bool = False) -> Shown:
+def read_credentials(headers: Headers, *, secure: bool = False) -> Credentials:
     """What a request shows; a header counts before a cookie. A token that cannot be read is one that opens nothing.
 
     `secure`: the browser came over HTTPS, where only the cookie counts that another host cannot have set.
@@ -77,7 +77,7 @@ def shown_by(headers: Headers, *, secure: bool = False) -> Shown:
     if given is not None:
         return given
     kept = find_cookie(headers, SECURE_COOKIE if secure else COOKIE)
-    return Shown(kept, by_cookie=kept is not None)
+    return Credentials(kept, by_cookie=kept is not None)
 
 
 def is_secure(scope: Mapping[str, Any], settings: Settings) -> bool:

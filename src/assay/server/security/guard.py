@@ -21,16 +21,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from assay.access import Access, Act, Policy
 from assay.access.policies import PUBLIC
 from assay.errors import AssayError
-from assay.gateway.front import Arrival, Front, Shown
+from assay.gateway.front import Arrival, Credentials, Front
 from assay.gateway.headers import SAFE
-from assay.gateway.quotas import BodyReader, replayed
-from assay.gateway.refusal import Refused
+from assay.gateway.quotas import BodyReader, replay_body
+from assay.gateway.refusal import RequestRefused
 from assay.server import errors, idempotency, limits
 from assay.server.errors import ErrorPage
-from assay.server.idempotency import Listening, Named, Repeats
-from assay.server.routing import Asking, Straight, act_of, shown_once_of, straight_of
+from assay.server.idempotency import KeyedWrite, RecordingSend, Repeats
+from assay.server.routing import RouteCall, Straight, act_of, find_shown_once, straight_of
 from assay.server.security.browsers import CSRF, CSRF_HEADER, LOGIN, Csrf, add_security_headers, read_csrf_token
-from assay.server.security.callers import Caller, Callers, is_secure, keep_own_cookies, shown_by
+from assay.server.security.callers import Callers, HttpCaller, is_secure, keep_own_cookies, read_credentials
 from assay.server.services import GRANT, REQUEST_ID, SIGNED_IN, ServerMetrics, Services
 from assay.verbs.verb import ShownOnce
 
@@ -62,12 +62,12 @@ class RouteTable:
     def __init__(self, routes: Iterable[BaseRoute]) -> None:
         self._routes = list(routes)
         self._exact: Mapping[tuple[str, str], FoundRoute] = {
-            (method, one.path): FoundRoute(
-                one.path, act_of(one.endpoint), True, straight_of(one.endpoint), shown_once_of(one.endpoint)
+            (method, route.path): FoundRoute(
+                route.path, act_of(route.endpoint), True, straight_of(route.endpoint), find_shown_once(route.endpoint)
             )
-            for one in self._routes
-            if isinstance(one, Route) and "{" not in one.path
-            for method in one.methods or ()
+            for route in self._routes
+            if isinstance(route, Route) and "{" not in route.path
+            for method in route.methods or ()
         }
 
     def find(self, scope: Mapping[str, Any]) -> FoundRoute | None:
@@ -91,7 +91,7 @@ def describe_route(route: BaseRoute, *, takes_method: bool = True) -> FoundRoute
         return FoundRoute(route.path, act_of(route.app), takes_method=takes_method)
     endpoint = getattr(route, "endpoint", None)
     path = getattr(route, "path", "?")
-    return FoundRoute(path, act_of(endpoint), takes_method=takes_method, shown_once=shown_once_of(endpoint))
+    return FoundRoute(path, act_of(endpoint), takes_method=takes_method, shown_once=find_shown_once(endpoint))
 
 
 # --- The guard ---
@@ -121,19 +121,19 @@ class Gates(NamedTuple):
     """What shows a browser why it was refused; None: the server has no pages."""
 
 
-class _Way(NamedTuple):
+class _Admitted(NamedTuple):
     """Where an admitted request goes."""
 
     scope: Scope
     receive: Receive
     sent: Any = None
     """What its body says, if that is JSON."""
-    named: Named | None = None
+    named: KeyedWrite | None = None
     reader: BodyReader | None = None
     """Holds the memory of its body."""
 
 
-class Guard:
+class ApiGuard:
     """Lets through what may come in, with the caller's grant."""
 
     def __init__(self, app: ASGIApp, table: RouteTable, services: Services, gates: Gates) -> None:
@@ -151,50 +151,50 @@ class Guard:
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
 
-    async def admit(self, scope: Scope, receive: Receive, found: FoundRoute | None) -> _Way:
+    async def admit(self, scope: Scope, receive: Receive, found: FoundRoute | None) -> _Admitted:
         """Where a request goes; raises what it is refused with."""
         front = self._gates.front
         arrival = front.receive(scope)
         scope["headers"] = keep_own_cookies(scope["headers"], arrival.headers)
         public = found is not None and found.policy is PUBLIC
-        shown = shown_by(arrival.headers, secure=is_secure(scope, self._services.settings))
+        shown = read_credentials(arrival.headers, secure=is_secure(scope, self._services.settings))
         caller = await front.identify(scope, arrival, shown, self._find_caller, public=public)
-        grant = None if caller is None else caller.seen_from(arrival.peer.address)
+        grant = None if caller is None else caller.grant_from(arrival.peer.address)
         signed_in = caller is not None and caller.signed_in
-        scope.update({CSRF: partial(self._gates.csrf.token, _name(caller)), GRANT: grant, SIGNED_IN: signed_in})
+        scope.update({CSRF: partial(self._gates.csrf.token, _caller_key(caller)), GRANT: grant, SIGNED_IN: signed_in})
         if found is None:
             path = ascii(scope["path"][:200])
             remedy = "Check the address." if errors.wants_page(scope) else "See /api/openapi.json."
-            raise Refused(404, "not_found", f"there is nothing at {path}", remedy=remedy)
+            raise RequestRefused(404, "not_found", f"there is nothing at {path}", remedy=remedy)
         if found.takes_method:
-            _may(caller, found)
+            _check_access(caller, found)
         if caller is not None:
             front.spend(arrival, caller)
         return await self._with_body(scope, receive, arrival, caller, found)
 
-    async def _find_caller(self, shown: Shown) -> Caller | None:
+    async def _find_caller(self, shown: Credentials) -> HttpCaller | None:
         find = partial(self._gates.callers.find, shown)
         # A token may have to be looked up in the store.
         return find() if shown.token is None else await self._services.run(find)
 
     async def _with_body(
-        self, scope: Scope, receive: Receive, arrival: Arrival, caller: Caller | None, found: FoundRoute
-    ) -> _Way:
+        self, scope: Scope, receive: Receive, arrival: Arrival, caller: HttpCaller | None, found: FoundRoute
+    ) -> _Admitted:
         if scope["method"] in SAFE:
-            return _Way(scope, receive)
+            return _Admitted(scope, receive)
         # At an address for everybody nobody is asked who they are: a small body, whoever sends it.
         reader = self._gates.front.body_reader(arrival, None if found.policy is PUBLIC else caller)
         try:
             body = await reader.read(arrival.headers, receive)
-            way = _Way(scope, replayed(body, receive), reader=reader)
+            way = _Admitted(scope, replay_body(body, receive), reader=reader)
             return await self._with_read_body(way, body, arrival, caller, found)
         except BaseException:
             reader.release()
             raise
 
     async def _with_read_body(
-        self, way: _Way, body: bytes, arrival: Arrival, caller: Caller | None, found: FoundRoute
-    ) -> _Way:
+        self, way: _Admitted, body: bytes, arrival: Arrival, caller: HttpCaller | None, found: FoundRoute
+    ) -> _Admitted:
         given = arrival.headers
         scope, kind = way.scope, limits.kind_of(given)
         check = partial(limits.check_body, kind, body, forms=not scope["path"].startswith("/api/"))
@@ -203,19 +203,19 @@ class Guard:
         if caller is None:
             return way
         if caller.ambient and kind != limits.JSON and not scope["path"].startswith("/api/"):
-            self._gates.csrf.check(_name(caller), read_csrf_token(dict(given).get(CSRF_HEADER), body))
+            self._gates.csrf.check(_caller_key(caller), read_csrf_token(dict(given).get(CSRF_HEADER), body))
         key = dict(given).get(idempotency.HEADER)
         if key is None or found.policy is None or found.policy.reads_only:
             return way
         asked = f"{scope['method']} {scope['path']}?".encode("utf-8", "surrogatepass") + scope["query_string"]
-        write = idempotency.named(caller.grant.scope, key, asked, body)
+        write = idempotency.make_keyed_write(caller.grant.scope, key, asked, body)
         return way._replace(named=write._replace(shown_once=found.shown_once))
 
 
 class _Answering:
     """One request on its way to its answer."""
 
-    def __init__(self, guard: Guard, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, guard: ApiGuard, scope: Scope, receive: Receive, send: Send) -> None:
         self._guard = guard
         self._gates = guard._gates  # noqa: SLF001 - one thing in two parts
         self._id = secrets.token_hex(8)
@@ -233,24 +233,24 @@ class _Answering:
         metrics.under_way.inc()
         services.under_way[self._id] = f"{self._scope['method']} {route}"
         try:
-            await self._answered()
+            await self._answer_admitted()
         except asyncio.CancelledError:
             services.cut_off(self._id)
             raise
         except Exception:  # noqa: BLE001 - a bug in one route must not end the server
-            await self._failed()
+            await self._answer_failure()
         finally:
             services.under_way.pop(self._id, None)
             metrics.under_way.dec()
             metrics.seconds.labels(route).observe(services.clock.monotonic() - began)
             metrics.requests.labels(self._scope["method"][:10], route, str(self._status)).inc()
 
-    async def _answered(self) -> None:
+    async def _answer_admitted(self) -> None:
         try:
             way = await self._guard.admit(self._scope, self._receive, self._found)
-        except (AssayError, Refused) as problem:
+        except (AssayError, RequestRefused) as problem:
             self._gates.metrics.refused.labels(problem.code).inc()
-            await self._tell(self._refusal(problem))
+            await self._send_response(self._refusal(problem))
             return
         try:
             if way.named is None:
@@ -261,7 +261,7 @@ class _Answering:
             if way.reader is not None:
                 way.reader.release()
 
-    async def _pass_on(self, way: _Way, send: Send) -> None:
+    async def _pass_on(self, way: _Admitted, send: Send) -> None:
         """Let the application answer, or the route itself when it needs nothing of it."""
         # A query string goes the long way: only there it is known which parameters the route has.
         straight = None if self._found is None or way.scope["query_string"] else self._found.straight
@@ -269,46 +269,46 @@ class _Answering:
         if straight is None or body is None:
             await self._guard._app(way.scope, way.receive, send)  # noqa: SLF001 - the same
             return
-        asked = Asking(self._guard._services, way.scope[GRANT], self._id)  # noqa: SLF001 - the same
+        asked = RouteCall(self._guard._services, way.scope[GRANT], self._id)  # noqa: SLF001 - the same
         try:
             response = await straight.answer(asked, body)
-        except (AssayError, Refused) as problem:
-            response = errors.told(way.scope, problem, self._gates.error_page)
+        except (AssayError, RequestRefused) as problem:
+            response = errors.to_response(way.scope, problem, self._gates.error_page)
         await response(way.scope, way.receive, send)
 
-    async def _once(self, way: _Way, named: Named) -> None:
+    async def _once(self, way: _Admitted, named: KeyedWrite) -> None:
         """A write with a key: done now, or answered as it was before."""
         services, repeats = self._guard._services, self._gates.repeats  # noqa: SLF001 - the same
         try:
             before = await services.run(partial(repeats.begin, named))
-        except (AssayError, Refused) as problem:
-            await self._tell(errors.answer(problem, self._id))
+        except (AssayError, RequestRefused) as problem:
+            await self._send_response(errors.to_json_response(problem, self._id))
             return
         if before is not None:
             again = Response(before.body, status_code=before.status, media_type="application/json")
             again.raw_headers.append(idempotency.REPLAYED)
-            await self._tell(again)
+            await self._send_response(again)
             return
-        heard = Listening(self.send)
+        heard = RecordingSend(self.send)
         try:
             await self._pass_on(way, heard)
         finally:
             done = partial(repeats.finish, named, heard.status, heard.body) if heard.complete else None
             await asyncio.shield(services.run(done or partial(repeats.release, named)))
 
-    def _refusal(self, problem: AssayError | Refused) -> Response:
+    def _refusal(self, problem: AssayError | RequestRefused) -> Response:
         """What a refused caller is told; a browser without a token is shown where to give one."""
         looks = self._scope["method"] == "GET" and errors.wants_page(self._scope)
         if looks and errors.status_of(problem) == 401:
             return RedirectResponse(f"{LOGIN}?next={quote(self._scope['path'])}", status_code=303)
-        return errors.told(self._scope, problem, self._gates.error_page)
+        return errors.to_response(self._scope, problem, self._gates.error_page)
 
-    async def _failed(self) -> None:
+    async def _answer_failure(self) -> None:
         _log.exception("request %s failed", self._id)
         if not self._status:
-            await self._tell(errors.answer(errors.internal(), self._id))
+            await self._send_response(errors.to_json_response(errors.internal(), self._id))
 
-    async def _tell(self, response: Response) -> None:
+    async def _send_response(self, response: Response) -> None:
         await response(self._scope, self._receive, self.send)
 
     async def send(self, message: Message) -> None:
@@ -319,20 +319,20 @@ class _Answering:
         await self._send(message)
 
 
-def _may(caller: Caller | None, found: FoundRoute) -> None:
+def _check_access(caller: HttpCaller | None, found: FoundRoute) -> None:
     """Refuse a caller whose grant does not reach; a route without a policy is nobody's."""
     if found.policy is None:
-        raise Refused(403, "no_policy", f"{found.path} has no policy", remedy="This is a bug; please report it.")
+        raise RequestRefused(403, "no_policy", f"{found.path} has no policy", remedy="This is a bug; please report it.")
     if found.policy is PUBLIC or (caller is not None and caller.grant.allows(found.policy)):
         return
     needed = found.policy.access
     had = Access.READ if caller is None else caller.grant.access
-    raise Refused(
+    raise RequestRefused(
         403, "access_too_low", f"this needs {needed} access, and the token has {had}",
         remedy=f"Use a token made with `assay token create --scope {needed}`.",
     )  # fmt: skip
 
 
-def _name(caller: Caller | None) -> str:
+def _caller_key(caller: HttpCaller | None) -> str:
     """What stands for the caller in forms and keys; public routes have no caller, and read no key."""
     return "" if caller is None else caller.token or "local"
