@@ -2,7 +2,7 @@
 
 - `front`: the checks in their order, from the first byte to a caller that is known and a body that is read.
 - `connections`: how many there may be, and how long each may keep the server waiting.
-- `protocol`: tells `connections` what the HTTP parser in Python sees on each connection.
+- `protocol`: reports to `connections` what the HTTP parser in Python sees on each connection.
 - `quick_protocol`: the same for `httptools`, where that is installed.
 - `serving`: sockets, open files, and how uvicorn is set up.
 - `headers`: one stated end of the body, Host and Origin, and the caller's address behind a trusted proxy.

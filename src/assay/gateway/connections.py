@@ -1,9 +1,10 @@
 """How many connections there may be, and how long each may keep the server waiting.
 
-A connection waits for its client (for a head, for a body, for the next request) or its client waits for an answer. The
-first kind has a deadline. When there are too many connections, it is also the first kind that gives way to a new one:
-first those whose caller is not known yet, the oldest first. So nobody who merely opens connections keeps others out,
-not even others at the same address; only when every connection is being answered is a new one refused.
+A connection either waits for its client (to send a head, a body or the next request), or its client waits for an
+answer. A connection that waits for its client has a deadline. When the limit of connections is reached, such a
+connection is closed to make room for a new one: first those without an authenticated caller, the oldest first. So a
+client that only opens connections cannot keep others out, not even others at the same address. A new connection is
+refused only when all others are being answered.
 """
 
 from __future__ import annotations
@@ -21,40 +22,40 @@ from assay.clock import Clock
 from assay.gateway.headers import Proxies, key_of
 
 SLOWEST_BODY = 16_384
-"""Bytes of a body that buy a client another second."""
+"""Bytes of a body that extend its deadline by one second."""
 GIVE_WAY = 0.05
-"""The part of all connections that gives way at once, so that looking for them is rare."""
+"""The share of connections closed at a time to make room, so that the search for them is rare."""
 FILES_FOR_OTHERS = 192
 """Open files that the store, indexes, models and logs need; connections get the rest."""
 MOST_FILES = 65_536
-"""The limit of open files is raised this far at most: some libraries walk through all possible ones."""
+"""The highest limit of open files this process sets: some libraries loop over all possible descriptors."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConnectionLimits:
-    """What connections may cost. Seconds, except where it says otherwise."""
+    """Limits of connections: counts, and deadlines in seconds."""
 
     connections: int = 1_000
-    """Open at the same time in one process."""
+    """Connections open at the same time in one process."""
     per_address: int = 500
-    """Of them, from one address (an IPv6 network /64 counts as one); trusted proxies may have all."""
+    """Connections from one address (an IPv6 /64 network counts as one); trusted proxies have no such limit."""
     head_s: float = 10.0
     """For the head of a request, and for the first byte on a new connection."""
     body_s: float = 20.0
-    """For a body, besides one for each 16 KiB of it that came."""
+    """For a body, plus one second for each 16 KiB received."""
     idle_s: float = 30.0
     """Between an answer and the next request."""
     stalled_s: float = 30.0
-    """For a client to read on in an answer that it has stopped reading."""
+    """For a client that has stopped reading its answer."""
 
     @property
     def sweep_s(self) -> float:
-        """How often deadlines are looked at."""
+        """Seconds between two checks of the deadlines."""
         return min(1.0, min(self.head_s, self.body_s, self.idle_s, self.stalled_s) / 4)
 
 
 class Phase(Enum):
-    """Whom a connection waits for."""
+    """What a connection waits for."""
 
     HEAD = "head"
     """The client, to send a request's head."""
@@ -63,9 +64,9 @@ class Phase(Enum):
     IDLE = "idle"
     """The client, to send another request."""
     ANSWER = "answer"
-    """The server, to answer."""
+    """The server, to send an answer."""
     CLOSING = "closing"
-    """Nobody: it was told to end."""
+    """Nothing: it is being closed."""
 
 
 class End(Protocol):
@@ -90,9 +91,9 @@ class Connection:
         self.received = 0
         """Bytes of the body so far."""
         self.known = False
-        """Whether a caller who may come in has used it."""
+        """Whether an authenticated caller has used it."""
         self.stalled_since: float | None = None
-        """Since when the client does not read its answer."""
+        """When the client stopped reading its answer; None: it reads."""
 
     def enter(self, phase: Phase) -> None:
         """Begin another phase."""
@@ -105,16 +106,16 @@ class Connection:
         self.stalled_since = self._connections.now() if stalled else None
 
     def leave(self) -> None:
-        """It has ended."""
+        """Remove a connection that has ended."""
         self._connections.remove(self)
 
     @property
     def waits_for_client(self) -> bool:
-        """Whether it may give way to another."""
+        """Whether it may be closed to make room for another."""
         return self.phase in _WAITING
 
     def is_overdue(self, limits: ConnectionLimits, now: float) -> bool:
-        """Whether its client has taken longer than it may."""
+        """Whether its client has exceeded the deadline of the current phase."""
         if self.stalled_since is not None and now - self.stalled_since > limits.stalled_s:
             return True
         waited = now - self.since
@@ -140,13 +141,13 @@ class Connections:
         self._by_address: defaultdict[str, set[Connection]] = defaultdict(set)
         self._count = 0
         self.sweeping = False
-        """Whether somebody calls `end_overdue` now and then."""
+        """Whether `end_overdue` is called regularly."""
 
     def __len__(self) -> int:
         return self._count
 
     def admit(self, address: str, end: End) -> Connection | None:
-        """A new connection from an address; None: all others are being answered, so there is no place for it."""
+        """Add a connection from an address; return None when the limit is reached and all others are being answered."""
         key = key_of(address)
         limits = self.limits
         crowded = len(self._by_address[key]) >= limits.per_address and not self._proxies.trusts(address)
@@ -170,7 +171,7 @@ class Connections:
             del self._by_address[connection.address]
 
     def end_overdue(self) -> int:
-        """End every connection whose client has taken too long; how many there were."""
+        """Close every connection past its deadline; return how many were closed."""
         now = self.now()
         overdue = [connection for connection in self._all() if connection.is_overdue(self.limits, now)]
         return sum(_end(connection, at_once=False) for connection in overdue)
@@ -179,7 +180,7 @@ class Connections:
         return [connection for at_address in self._by_address.values() for connection in at_address]
 
     def _make_room(self, among: Iterable[Connection], limit: int) -> bool:
-        """End a few connections that wait for their client; whether there were any."""
+        """Close a few connections that wait for their client; return whether there were any."""
         waiting = [connection for connection in among if connection.waits_for_client]
         strangers = [connection for connection in waiting if not connection.known]
         few = max(int(limit * GIVE_WAY), 1)
@@ -193,7 +194,7 @@ class Connections:
 
 def _end(connection: Connection, *, at_once: bool) -> bool:
     if not connection.end(connection.phase, at_once=at_once):
-        # The server itself has kept it waiting: its time begins again.
+        # The server itself stopped reading from it, so its deadline starts anew.
         connection.enter(connection.phase)
         return False
     connection.enter(Phase.CLOSING)
@@ -201,7 +202,7 @@ def _end(connection: Connection, *, at_once: bool) -> bool:
 
 
 def within_files(limits: ConnectionLimits, files: int) -> ConnectionLimits:
-    """The same limits with no more connections than may be open files."""
+    """Return the limits with no more connections than this process may have open files."""
     most = max(files - FILES_FOR_OTHERS, files // 4, 1)
     return _fewer(limits, most) if limits.connections > most else limits
 
@@ -218,7 +219,7 @@ def _fewer(limits: ConnectionLimits, most: int) -> ConnectionLimits:
 
 
 def raise_file_limit() -> int:
-    """Let this process have as many open files as it may; returns how many those are."""
+    """Raise this process's limit of open files as far as allowed; return the new limit."""
     if sys.platform == "win32":
         return MOST_FILES
     import resource  # noqa: PLC0415 - not on Windows

@@ -1,10 +1,9 @@
-"""The checks that every HTTP request passes, whichever server it reaches: the API, its pages, or MCP.
+"""The checks of every HTTP request, the same for the API, its pages and MCP.
 
-In turn: does it have one end (400), is it meant for us (421), from a page that may use us (403), is its address short
-enough (400), who calls (401, or 429 after too many tokens that open nothing), how often (429), how long is its body
-(413, 503). What comes after that is each server's own: routes, forms and repeated writes for the API
-(`server.security.guard`), sessions for MCP (`mcp.http`). Both of `assay serve --mcp` share one `Front`, so a caller has
-one allowance and one count of failures for both.
+In this order: framing (400), Host (421), Origin (403), length of the address (400), caller (401, or 429 after too many
+invalid tokens), rate (429), length of the body (413, 503). Further checks belong to each server: routes, forms and
+repeated writes of the API (`server.security.guard`), sessions of MCP (`mcp.http`). `assay serve --mcp` uses one `Front`
+for both, so a caller has one request rate and one count of failures for both.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ LONGEST_QUERY = 16_384
 
 
 class KnownCaller(Protocol):
-    """A caller that a server recognised."""
+    """An authenticated caller."""
 
     @property
     def token(self) -> str | None:
-        """What the caller showed: a token, or the secret of a sign-in. None: the user of this machine."""
+        """The token or sign-in secret of the caller. None: the user of this machine, who needs none."""
         ...
 
 
@@ -38,14 +37,14 @@ Caller = TypeVar("Caller", bound=KnownCaller)
 
 
 class Credentials(NamedTuple):
-    """What a request shows of its caller."""
+    """The token or cookie that a request carries."""
 
     token: str | None
     by_cookie: bool = False
 
 
 class Arrival(NamedTuple):
-    """A request that is meant for this server."""
+    """A request that passed the checks of framing, Host, Origin and address length."""
 
     headers: Headers
     """Names in lower case."""
@@ -53,7 +52,7 @@ class Arrival(NamedTuple):
 
 
 class Front:
-    """Lets requests in, or refuses them. Used from one event loop."""
+    """Checks requests and refuses those that fail. Used from one event loop."""
 
     def __init__(
         self, *, hosts: Hosts, proxies: Proxies, rates: Rates, failures: TokenFailures, room: BodyRoom
@@ -74,9 +73,9 @@ class Front:
         origins: Collection[str] = (),
         failures: TokenFailures | None = None,
     ) -> Self:
-        """The checks as the settings say, for a server with these names besides those of this machine.
+        """Make the checks from the settings, for a server with these names besides those of this machine.
 
-        Pages of `origins` may use it too. `failures` counts tokens that open nothing where something else does so, too.
+        Pages of `origins` may use it too. `failures`: a counter of invalid tokens that is shared with something else.
         """
         return cls(
             hosts=Hosts(names, origins),
@@ -87,7 +86,7 @@ class Front:
         )
 
     def for_origins(self, names: Collection[str], origins: Collection[str]) -> Front:
-        """The same counts and limits for addresses that pages of these origins may use as well."""
+        """Return a front with the same counts and limits that also accepts these names and origins."""
         return Front(
             hosts=Hosts(names, origins),
             proxies=self._proxies,
@@ -97,7 +96,7 @@ class Front:
         )
 
     def receive(self, scope: Scope) -> Arrival:
-        """Look at where a request goes and comes from; with trusted proxies, the scope names the real caller after."""
+        """Check framing, Host, Origin and address length. With trusted proxies, put the real caller into the scope."""
         headers = decode_headers(scope["headers"])
         check_framing(headers)
         client = scope.get("client")
@@ -118,13 +117,13 @@ class Front:
         *,
         public: bool = False,
     ) -> Caller | None:
-        """Find out who calls. None only where it does not matter: at an address that is `public`.
+        """Find the caller; refuse an unknown one (401), or return None at an address that is `public`.
 
-        A good token is let in however many others failed from the same address.
+        A valid token is accepted however many invalid ones came from the same address.
         """
         caller = await find(shown)
         if caller is not None and caller.token is None and arrival.peer.forwarded:
-            # Whoever came through a proxy does not sit at this machine.
+            # A request through a proxy does not come from the user of this machine.
             caller = None
         if caller is not None:
             note_known(scope)
@@ -139,7 +138,7 @@ class Front:
         self._rates.spend(caller.token or key_of(arrival.peer.address))
 
     def body_reader(self, arrival: Arrival, caller: KnownCaller | None) -> BodyReader:
-        """What reads the body: a small one of somebody who is not known, and each caller within a share of memory."""
+        """Return a reader of the body: within the caller's share of memory, and small for an unknown caller."""
         if caller is None:
             return BodyReader(self._room, key_of(arrival.peer.address), LONGEST_UNKNOWN_BODY)
         return BodyReader(self._room, caller.token or key_of(arrival.peer.address), LONGEST_BODY)
@@ -151,7 +150,7 @@ def decode_headers(raw: Collection[tuple[bytes, bytes]]) -> Headers:
 
 
 def bearer_token(headers: Headers) -> Credentials | None:
-    """The token in the header of a request; None: it has no such header. One that cannot be read opens nothing."""
+    """Return the token of the Authorization header, empty if it is malformed; None: there is no such header."""
     given = [value for name, value in headers if name == "authorization"]
     if not given:
         return None
@@ -160,7 +159,7 @@ def bearer_token(headers: Headers) -> Credentials | None:
 
 
 def address_key(scope: Scope) -> str:
-    """The name under which requests from the caller's address are counted."""
+    """Return the key under which requests from the caller's address are counted."""
     client = scope.get("client")
     return key_of(client[0] if client else UNKNOWN)
 

@@ -18,18 +18,18 @@ from assay.gateway.refusal import RequestRefused
 
 # --- Host and Origin ---
 #
-# A page that a browser shows can reach a port of this machine by a name that it made point here; the Host it sends
-# gives it away. So Host is looked at always, wherever the server is bound, and Origin whenever there is one.
+# A web page can reach a port of this machine through a DNS name that resolves to it ("DNS rebinding"); the Host header
+# shows that name. So Host is always checked, whatever address the server is bound to, and Origin whenever it is sent.
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 Headers = Sequence[tuple[str, str]]
 REMEMBERED = 64
-"""Addresses that need not be taken apart again: most requests name the same one."""
+"""Parsed addresses to cache: most requests name the same one."""
 
 
 class PageOrigin(NamedTuple):
-    """What a page comes from: all three must be the same for two pages to be of one server."""
+    """The origin of a page; pages belong to one server only if all three fields are equal."""
 
     scheme: str
     name: str
@@ -44,7 +44,7 @@ class Hosts:
         self._origins = frozenset(_read_origin(text) for text in origins)
 
     def check(self, method: str, headers: Headers, scheme: str = "http") -> None:
-        """Refuse what is meant for another host, or sent by another's page; `scheme` is the request's own."""
+        """Refuse a request for another host (421) or from a page of another origin (403)."""
         hosts = [value for name, value in headers if name == "host"]
         if len(hosts) != 1 or name_in(f"//{hosts[0]}") not in self._names:
             shown = ascii(", ".join(hosts))
@@ -69,12 +69,12 @@ class Hosts:
 
 
 def _is_own(text: str, own_address: str) -> bool:
-    """Whether an Origin is that of this server's own pages."""
+    """Whether an Origin belongs to this server's own pages."""
     origin, own = origin_of(text), origin_of(own_address)
     if origin is None or own is None:
         return False
-    # A TLS proxy that was not declared: its pages are https, and what reaches this server is http. Nobody else can have
-    # such pages, since they need the certificate of the name; but a name of loopback proves nothing.
+    # Behind a TLS proxy that the settings do not name, pages are https while requests arrive as http. Pages of that
+    # name need its certificate, so no other site can have them; a loopback name proves nothing.
     behind_tls = own._replace(scheme="https", port=443 if own.port == 80 else own.port)
     return origin == own or (own.name not in LOOPBACK and origin == behind_tls)
 
@@ -90,7 +90,7 @@ def _read_origin(text: str) -> PageOrigin:
 
 @lru_cache(REMEMBERED)
 def origin_of(address: str) -> PageOrigin | None:
-    """Scheme, host and port of an http or https address; None for anything else."""
+    """Return scheme, host and port of an http or https address; None for anything else."""
     name = name_in(address)
     if name is None:
         return None
@@ -101,7 +101,7 @@ def origin_of(address: str) -> PageOrigin | None:
 
 @lru_cache(REMEMBERED)
 def name_in(address: str) -> str | None:
-    """The host an address names, without its port; None for what is no address."""
+    """Return the host of an address, without its port; None for what is not an address."""
     try:
         parts = urlsplit(address)
         _ = parts.port
@@ -112,7 +112,7 @@ def name_in(address: str) -> str | None:
 
 @lru_cache(REMEMBERED)
 def authority(address: str) -> tuple[str, int | None] | None:
-    """Host and port; the port a scheme has by itself counts as none."""
+    """Return host and port of an address; the standard port of its scheme is None."""
     name = name_in(address)
     if name is None:
         return None
@@ -122,7 +122,7 @@ def authority(address: str) -> tuple[str, int | None] | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a server bound there."""
+    """Whether a server bound to this host can be reached from this machine only."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -135,7 +135,7 @@ def is_loopback(host: str) -> bool:
 # and at another for this server; what follows would then be taken for a request of its own ("request smuggling").
 
 CLOSE = {"Connection": "close"}
-"""What follows on such a connection cannot be trusted to be a request."""
+"""The connection is closed, since the bytes that follow cannot be trusted to be a request."""
 
 
 def check_framing(headers: Headers) -> None:
@@ -164,9 +164,9 @@ def _ambiguous(message: str, remedy: str) -> RequestRefused:
 UNKNOWN = "unknown"
 """The address of a caller whose connection has none."""
 IPV6_PREFIX = 64
-"""Bits of an IPv6 address that name a network: whoever has one address there has all of them."""
+"""Bits of an IPv6 address that identify its network: a client with one address there can use all of them."""
 FORWARDING = frozenset({"forwarded", "x-forwarded-for", "x-real-ip"})
-"""Headers by which proxies tell for whom they ask."""
+"""Headers in which proxies give the address of the client."""
 _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -181,7 +181,7 @@ class Peer(NamedTuple):
 
 
 class Proxies:
-    """The proxies whose word about callers counts."""
+    """The trusted proxies, whose forwarding headers are believed."""
 
     def __init__(self, trusted: Collection[str] = ()) -> None:
         self._networks = tuple(_network(text) for text in trusted)
@@ -195,7 +195,7 @@ class Proxies:
         return found is not None and any(found in network for network in self._networks)
 
     def peer(self, address: str | None, scheme: str, headers: Headers) -> Peer:
-        """Who really asks, and by which scheme, for a connection from an address."""
+        """Return the real client and scheme of a request that arrived from `address`."""
         forwarded = any(name in FORWARDING for name, _ in headers)
         if not self._networks or address is None or not self.trusts(address):
             return Peer(address or UNKNOWN, scheme, forwarded)
@@ -205,7 +205,7 @@ class Proxies:
         return Peer(self._origin_of(address, headers), scheme, forwarded=True)
 
     def _origin_of(self, address: str, headers: Headers) -> str:
-        """The rightmost address in X-Forwarded-For that is not a trusted proxy; the last believed one otherwise."""
+        """Return the rightmost address in X-Forwarded-For that is not a trusted proxy, else the last valid one."""
         stated = ",".join(value for name, value in headers if name == "x-forwarded-for").split(",")
         for text in reversed(stated):
             found = _parse(text.strip())
@@ -219,7 +219,7 @@ class Proxies:
 
 @lru_cache(256)
 def key_of(address: str) -> str:
-    """The name under which requests of an address are counted: an IPv6 address counts as its whole /64 network."""
+    """Return the key under which requests of an address are counted; an IPv6 address counts as its /64 network."""
     found = _parse(address)
     if found is None:
         return f"address {address}"
@@ -240,7 +240,7 @@ def _network(text: str) -> _Network:
 
 @lru_cache(256)
 def _parse(text: str) -> _Address | None:
-    """An address, without the port or brackets that some proxies write; None for anything else."""
+    """Parse an IP address, with or without the port or brackets that some proxies write; None if it is not one."""
     if text.startswith("["):
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:

@@ -16,8 +16,8 @@ from assay.gateway.connections import Connection, Connections, Phase
 
 # --- What both parsers share ---
 #
-# A head that does not end is refused and the connection closed. Each connection tells `connections` whom it waits for,
-# so that deadlines and the number of connections are kept. Both parsers of uvicorn are covered: the quick one
+# A head that is too long is refused and the connection closed. Each connection reports to `connections` what it waits
+# for, so that deadlines and the limit of connections hold. Both parsers of uvicorn are covered: the quick one
 # (`quick_protocol`), where it is installed, and the one in Python.
 
 LONGEST_HEAD = 32_768
@@ -29,7 +29,7 @@ _NO_PLACE = b"Every connection of this server is in use; try again in a few seco
 
 
 def note_known(scope: Any) -> None:
-    """Remember that a caller who may come in uses the connection of this request."""
+    """Mark the connection of this request as used by an authenticated caller."""
     connection: Connection | None = scope.get(CONNECTION)
     if connection is not None:
         connection.known = True
@@ -55,7 +55,7 @@ class BoundedProtocol:
         self._last_cycle: Any = None
 
     def connection_made(self, transport: Any) -> None:
-        """Take the connection on, or refuse it."""
+        """Admit the connection, or refuse it (503)."""
         super().connection_made(transport)  # type: ignore[misc] # uvicorn's
         connections = self.all_connections
         if not connections.sweeping:
@@ -66,13 +66,13 @@ class BoundedProtocol:
             self._write_and_close(503, _NO_PLACE)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget it."""
+        """Remove the connection from the count."""
         if self._connection is not None:
             self._connection.leave()
         super().connection_lost(exc)  # type: ignore[misc] # uvicorn's
 
     def data_received(self, data: bytes) -> None:
-        """Read on."""
+        """Parse what arrived and update the phase of the connection."""
         connection = self._connection
         if connection is None or connection.phase is Phase.CLOSING:
             return
@@ -82,24 +82,24 @@ class BoundedProtocol:
             connection.received += len(data)
 
     def on_response_complete(self) -> None:
-        """Go on to the next request."""
+        """Update the phase: the next request may begin."""
         super().on_response_complete()  # type: ignore[misc] # uvicorn's
         self._follow()
 
     def pause_writing(self) -> None:
-        """The client does not read as fast as it is answered."""
+        """Start the deadline of a client that does not read its answer."""
         if self._connection is not None:
             self._connection.set_stalled(stalled=True)
         super().pause_writing()  # type: ignore[misc] # uvicorn's
 
     def resume_writing(self) -> None:
-        """It reads on."""
+        """Stop that deadline: the client reads again."""
         if self._connection is not None:
             self._connection.set_stalled(stalled=False)
         super().resume_writing()  # type: ignore[misc] # uvicorn's
 
     def _follow(self) -> None:
-        """Let the connection be in the phase that the parser is in."""
+        """Put the connection into the phase that the parser is in."""
         connection = self._connection
         if connection is None or connection.phase is Phase.CLOSING:
             return
@@ -109,10 +109,10 @@ class BoundedProtocol:
             connection.enter(phase)
 
     def _end(self, phase: Phase, *, at_once: bool) -> bool:
-        """End the connection, as its deadline or another connection wants it."""
+        """Close the connection, after its deadline or to make room; return whether it is being closed."""
         stalled = self._connection is not None and self._connection.stalled_since is not None
         if stalled or self.transport.is_closing():
-            # What is still to be sent waits for a client that does not read.
+            # The client does not read, so the rest of the answer would never be sent.
             self.transport.abort()
             return True
         if phase is Phase.BODY and self.flow.read_paused:
@@ -127,7 +127,7 @@ class BoundedProtocol:
         return True
 
     def _write_and_close(self, status: int, text: bytes) -> None:
-        """Tell a client why its connection ends, past the parser: no request of it is being answered."""
+        """Send a final response and close. It bypasses the parser, since no request is being answered."""
         reason = {408: b"Request Timeout", 503: b"Service Unavailable"}[status]
         head = b"HTTP/1.1 %d %b\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n"
         closing = b"Connection: close\r\n" + (b"Retry-After: 1\r\n" if status == 503 else b"")
@@ -136,7 +136,7 @@ class BoundedProtocol:
 
 
 def _begin_sweeping(loop: asyncio.AbstractEventLoop, connections: Connections) -> None:
-    """Look at the deadlines now and then, for as long as there are connections."""
+    """Check the deadlines regularly for as long as there are connections."""
 
     def sweep() -> None:
         connections.end_overdue()
@@ -152,10 +152,10 @@ def _begin_sweeping(loop: asyncio.AbstractEventLoop, connections: Connections) -
 
 
 class H11Bounded(BoundedProtocol, H11Protocol):
-    """One connection."""
+    """A connection that is parsed by `h11`."""
 
     def data_received(self, data: bytes) -> None:
-        """Read on."""
+        """Parse what arrived, and put the connection into the scope of its request."""
         super().data_received(data)
         # The request is answered in the next round of the event loop at the earliest.
         if self.scope is not None:

@@ -1,4 +1,4 @@
-"""A connection read by `httptools`, the quick parser, which bounds nothing."""
+"""A connection that is parsed by `httptools`, which is quick and has no limits of its own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.gateway.protocol import CONNECTION, LONGEST_HEAD, BoundedProtocol
 
 
 class HttpToolsBounded(BoundedProtocol, HttpToolsProtocol):
-    """One connection."""
+    """A connection that is parsed by `httptools`, with a limit on the length of heads."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -20,7 +20,7 @@ class HttpToolsBounded(BoundedProtocol, HttpToolsProtocol):
         self._completed = False
 
     def data_received(self, data: bytes) -> None:
-        """Read on, unless the head has grown too long."""
+        """Parse what arrived; refuse a head that is too long."""
         self._completed = False
         # Counted before the parser runs, so that the phase that follows from it is known afterwards.
         self._head += len(data)
@@ -32,17 +32,17 @@ class HttpToolsBounded(BoundedProtocol, HttpToolsProtocol):
             self.send_400_response("The head of the request is too long.")
 
     def on_message_begin(self) -> None:
-        """A request begins."""
+        """Put the connection into the scope of the new request."""
         super().on_message_begin()
         self.scope[CONNECTION] = self._connection
 
     def on_headers_complete(self) -> None:
-        """Its head has ended."""
+        """Note that the head is complete."""
         self._in_head = False
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """The next one may begin."""
+        """Note that the request is complete and the next one may begin."""
         self._in_head = self._completed = True
         self._head = 0
         super().on_message_complete()

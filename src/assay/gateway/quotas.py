@@ -20,15 +20,15 @@ from assay.gateway.refusal import RequestRefused
 # --- How often: requests a minute for each caller, failed tokens for each address and token ---
 
 MOST_KNOWN = 10_000
-"""Callers whose buckets are remembered; who has been silent longest is forgotten first, and starts full."""
+"""Callers whose buckets are kept. The longest inactive is dropped first, and starts with a full bucket again."""
 FAILURES_PER_MINUTE = 60
-"""Tokens that open nothing, from one address; a burst of a quarter of them."""
+"""Invalid tokens from one address in a minute; a quarter of them may come at once."""
 FAILURES_PER_TOKEN = 20
-"""The same token that opens nothing, from any address, in a minute."""
+"""Uses of one invalid token in a minute, from any address."""
 
 
 class Rates:
-    """Lets each caller send so many requests a minute, a burst of as many as a quarter of that."""
+    """Limits requests per minute for each caller; a quarter of them may come at once."""
 
     def __init__(self, clock: Clock, per_minute: int) -> None:
         self._clock = clock
@@ -51,7 +51,7 @@ class Rates:
             )
 
     def take(self, caller: str) -> float:
-        """Take one from a bucket; seconds to wait when there is none in it."""
+        """Take one from a caller's bucket; return the seconds to wait if it is empty, else 0."""
         now = self._clock.monotonic()
         with self._lock:
             left, since = self._buckets.pop(caller, (self._size, now))
@@ -64,10 +64,10 @@ class Rates:
 
 
 class TokenFailures:
-    """Slows down whoever shows tokens that open nothing, by address and by token.
+    """Limits attempts with invalid tokens, by address and by token.
 
-    Only a failure is ever counted or refused. A good token is let in whatever others did from the same address: behind
-    a proxy or a shared connection that address is everybody's.
+    Only failures are counted and refused. A valid token is always accepted: many clients may share one address behind a
+    proxy or a shared connection.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -75,7 +75,7 @@ class TokenFailures:
         self._tokens = Rates(clock, FAILURES_PER_TOKEN)
 
     def count(self, address: str, token: str) -> None:
-        """Count a token that opened nothing; refuse with 429 when there were too many."""
+        """Count an invalid token; refuse with 429 when there were too many."""
         digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
         wait = max(self._addresses.take(address), self._tokens.take(digest))
         if wait > 0:
@@ -83,7 +83,7 @@ class TokenFailures:
             raise RequestRefused(
                 429,
                 "too_many_failures",
-                "too many tokens that open nothing were shown",
+                "too many invalid tokens were sent",
                 remedy=f"Check the token, and try again in {seconds} s.",
                 headers={"Retry-After": seconds, "Connection": "close"},
             )
@@ -91,17 +91,17 @@ class TokenFailures:
 
 # --- How long a body may be, and how much memory all bodies may take together ---
 #
-# Before a caller is known a body may have a few kB, later a few MB. What is being received takes from one common room,
-# of which each caller has a share: somebody who begins many large bodies and ends none uses up that share alone.
+# An unauthenticated caller may send a few kB, others a few MB. Bodies being received share a fixed amount of memory, of
+# which each caller may take a part: a caller that starts many large bodies and finishes none uses up only its own part.
 
 LONGEST_BODY = 4 * 1024 * 1024
 """Bytes of one request of a known caller."""
 LONGEST_UNKNOWN_BODY = 8 * 1024
-"""Bytes of one request of anybody else: enough for a token in a form."""
+"""Bytes of one request of an unauthenticated caller: enough for a token in a form."""
 ROOM = 64 * 1024 * 1024
 """Bytes of all bodies that a process holds at once."""
 SHARE = ROOM // 4
-"""Of them, for one caller."""
+"""Bytes of them that one caller may take."""
 
 
 class BodyRoom:
@@ -149,7 +149,7 @@ class BodyReader:
         self._held = 0
 
     async def read(self, headers: Headers, receive: Receive) -> bytes:
-        """The whole body, or a refusal as soon as it is too long."""
+        """Return the whole body; refuse it as soon as it is too long."""
         # More than twenty digits are more than any limit; `int` of very many of them would take its time.
         stated = next((value for name, value in headers if name == "content-length"), "0")
         if not stated.isascii() or not stated.isdigit() or int(stated[:20]) > self._longest:
@@ -172,7 +172,7 @@ class BodyReader:
                 return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def release(self) -> None:
-        """The body is no longer needed."""
+        """Give back the memory of the body."""
         self._room.give_back(self._holder, self._held)
         self._held = 0
 
@@ -184,7 +184,7 @@ class BodyReader:
 
 
 def replay_body(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that gives a body that was read already, then whatever comes after it."""
+    """Return a `receive` that first gives a body that was read already, then the messages that follow."""
     given = False
 
     async def again() -> Message:

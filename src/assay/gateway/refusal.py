@@ -1,4 +1,4 @@
-"""The error that ends a request before it reaches what it asked for."""
+"""The error that ends a request before it reaches its route."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 
 class RequestRefused(Exception):
-    """A request that goes no further: a matter of HTTP alone, so no part of the error tree, and of the same shape."""
+    """A refused request. It concerns HTTP alone, so it is not an `AssayError`; its JSON has the same shape."""
 
     def __init__(
         self, status: int, code: str, message: str, *, remedy: str, headers: Mapping[str, str] | None = None
@@ -19,5 +19,5 @@ class RequestRefused(Exception):
         self.headers = dict(headers or {})
 
     def as_json(self) -> dict[str, dict[str, str]]:
-        """The one shape an error has on every surface."""
+        """Return the error in the shape that every surface uses."""
         return {"error": {"code": self.code, "message": self.message, "remedy": self.remedy}}

@@ -17,13 +17,13 @@ from assay.gateway.protocol import LONGEST_HEAD, H11Bounded
 from assay.settings import Settings
 
 BACKLOG = 4_096
-"""Connections that the kernel keeps until they are taken on."""
+"""Connections that the kernel queues until they are accepted."""
 SHORTEST_TOKEN = 16
-"""Characters of a token that somebody chose."""
+"""Fewest characters of a token given in an environment variable."""
 
 
 def limits_of(settings: Settings) -> ConnectionLimits:
-    """What the settings say of connections."""
+    """Return the limits of connections from the settings."""
     return ConnectionLimits(
         connections=settings.server_connections,
         per_address=settings.server_connections_per_address,
@@ -35,13 +35,13 @@ def limits_of(settings: Settings) -> ConnectionLimits:
 
 
 def listen(host: str, port: int, *, beside_others: bool = False) -> socket.socket:
-    """A socket at that address; port 0 takes any that is free. `beside_others`: several may be at one address."""
+    """Open a socket at an address; port 0 takes any free one. `beside_others`: allow several at one address."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         at = socket.create_server((host, port), family=family, backlog=BACKLOG, reuse_port=beside_others)
     except (OSError, OverflowError) as problem:
         raise SettingError(f"cannot listen at {host}:{port}: {problem}", remedy="Give another --port.") from problem
-    # Connections inherit it. Without, the end of an answer waits until its beginning was acknowledged: 40 ms.
+    # Connections inherit this option. Without it the end of an answer waits until its beginning is acknowledged: 40 ms.
     at.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return at
 
@@ -68,10 +68,10 @@ def _quick_parser() -> type[asyncio.Protocol]:
 
 
 def make_config(app: ASGIApp, settings: Settings, *, goodbye_s: int, quick: bool | None = None) -> uvicorn.Config:
-    """How an application is served.
+    """Return uvicorn's configuration for an application.
 
-    `goodbye_s`: how long requests may go on after the server was told to stop. `quick`: whether HTTP is read by
-    `httptools`; None: where it is installed.
+    `goodbye_s`: seconds that open requests may take after the server is stopped. `quick`: whether HTTP is parsed by
+    `httptools`; None: if it is installed.
     """
     limits = within_files(limits_of(settings), raise_file_limit())
     connections = Connections(limits, SystemClock(), Proxies(settings.server_trusted_proxies))
@@ -82,9 +82,9 @@ def make_config(app: ASGIApp, settings: Settings, *, goodbye_s: int, quick: bool
         timeout_graceful_shutdown=goodbye_s,
         lifespan="on",
         server_header=False,
-        # The gateway itself decides whose word about callers counts (`proxies`).
+        # The gateway itself decides which proxies to trust (`headers.Proxies`).
         proxy_headers=False,
-        # A connection that became a websocket would have no limits, and nothing here answers one.
+        # Websockets would bypass the limits of connections, and no route uses them.
         ws="none",
         http=protocol_for(connections, quick=has_quick_parser() if quick is None else quick),
         h11_max_incomplete_event_size=LONGEST_HEAD,
@@ -94,14 +94,14 @@ def make_config(app: ASGIApp, settings: Settings, *, goodbye_s: int, quick: bool
 
 
 def need_token(host: str, token: str | None = None, *, stored: bool = False, variable: str = "") -> None:
-    """Refuse to serve beyond this machine when nobody could come in, or by a token that can be guessed.
+    """Refuse to serve other machines without any token, or with a token that can be guessed.
 
-    `stored`: the store keeps tokens. `token` came from the environment variable `variable`.
+    `stored`: whether the store holds tokens. `token` comes from the environment variable `variable`.
     """
     if token is None and not stored and not is_loopback(host):
         or_set = f", or set {variable}" if variable else ""
         raise SettingError(
-            f"{host} is reached from other machines, and there is no token",
+            f"{host} can be reached from other machines, and there is no token",
             remedy=f"Make one with `assay token create --scope admin`{or_set}, or bind to 127.0.0.1.",
         )
     if token is not None and len(token) < SHORTEST_TOKEN:
@@ -111,6 +111,6 @@ def need_token(host: str, token: str | None = None, *, stored: bool = False, var
 
 
 def address_of(at: socket.socket) -> str:
-    """Where clients find a socket."""
+    """Return the URL of a socket."""
     host, port = at.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"

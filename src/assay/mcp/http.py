@@ -1,9 +1,9 @@
-"""The protocol over streamable HTTP: a guard in front of everything, and the address it is served at.
+"""The protocol over streamable HTTP, with a guard that checks every request.
 
-The guard looks at every request, whatever its path and wherever the server is bound. Host, Origin, token, size and
-rate are checked by `gateway.front`, as for the API; here are the rules of the transport alone: refusals are errors of
-JSON-RPC, a session belongs to whoever began it, and each principal has a share of them. It is served by itself
-(`assay mcp --http`) or within the server of the API (`assay serve --mcp`), with the API's own front.
+Host, Origin, token, size and rate are checked by `gateway.front`, as for the API. Rules of this transport: refusals are
+JSON-RPC errors, a session can only be used by the principal that opened it, and each principal may hold a limited
+number of sessions. It is served by itself (`assay mcp --http`) or within the server of the API (`assay serve --mcp`),
+with the API's front.
 """
 
 from __future__ import annotations
@@ -52,24 +52,24 @@ __all__ = [
 
 PATH = "/mcp"
 GOODBYE_S = 5
-"""How long calls under way may go on after the server was told to stop."""
+"""Seconds that open calls may take after the server is stopped."""
 LOOKING_UP = 4
 """Tokens looked up in the store at the same time."""
 SESSION = "mcp-session-id"
 VERSION = "mcp-protocol-version"
 OPENING = b'"initialize"'
-"""What stands in the request that opens a session."""
+"""Bytes that occur in the request that opens a session."""
 
 
 class _Caller(NamedTuple):
-    """Who calls."""
+    """An authenticated caller."""
 
     grant: Grant
     token: str | None
 
 
 class McpGuard:
-    """Lets through what may come in, with the caller's grant."""
+    """Checks requests and passes them on with the caller's grant."""
 
     path = PATH
 
@@ -87,10 +87,10 @@ class McpGuard:
         self._sessions = sessions
         self._looking_up: CapacityLimiter | None = None
         self.lifespan = lifespan
-        """What has to be around the requests where another server has the beginning and the end."""
+        """Context to enter while requests are served, where another server runs the application."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request, or the application's own beginning and end."""
+        """Answer one request, or run the application's start and end."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
@@ -102,7 +102,7 @@ class McpGuard:
                 await _refuse(problem, send)
 
     async def _admit(self, scope: Scope) -> tuple[Arrival, _Caller]:
-        """Who calls, with the grant left in the scope; raises what a request is refused with."""
+        """Return the caller, and put the grant into the scope; raise `RequestRefused` if a check fails."""
         arrival = self._front.receive(scope)
         shown = bearer_token(arrival.headers) or Credentials(None)
         caller = await self._front.identify(scope, arrival, shown, self._find_caller)
@@ -123,7 +123,7 @@ class McpGuard:
         return None if grant is None else _Caller(grant, shown.token)
 
     async def _pass_on(self, scope: Scope, arrival: Arrival, caller: _Caller, receive: Receive, send: Send) -> None:
-        """Read the body, and let the application answer."""
+        """Read the body and let the application answer."""
         given = arrival.headers
         if scope["method"] != "POST":
             await self._in_session(scope, given, receive, send)
@@ -140,7 +140,7 @@ class McpGuard:
             reader.release()
 
     async def _in_session(self, scope: Scope, given: Headers, receive: Receive, send: Send) -> None:
-        """A request of a session that is there, or of none."""
+        """Answer a request of an open session, or one without a session."""
         session_id = _first(given, SESSION)
         session = None if session_id is None else self._sessions.find(session_id, _owner(scope[GRANT]))
         if session is None:
@@ -156,7 +156,7 @@ class McpGuard:
                 self._sessions.forget(session)
 
     async def _open_session(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """A request that asks for a new session."""
+        """Answer a request that opens a session."""
 
         async def end(session: Session) -> None:
             await self._end_session(session, scope)
@@ -180,18 +180,18 @@ class McpGuard:
             return {"type": "http.request", "body": b"", "more_body": False}
 
         async def send(message: Message) -> None:
-            """Nobody waits for the answer."""
+            """Drop the answer."""
 
         await self._app(asked, receive, send)
 
 
 class _Watched:
-    """What the application answers, on its way to the client."""
+    """Passes the application's answer on, and notes its status and session id."""
 
     def __init__(self, send: Send, opening: Session | None = None) -> None:
         self._send = send
         self._opening = opening
-        """The session that the answer opens."""
+        """The session that the answer opens, if it opens one."""
         self.status = 0
 
     async def send(self, message: Message) -> None:
@@ -208,18 +208,18 @@ def _first(headers: Headers, wanted: str) -> str | None:
 
 
 def _keeps_sessions(headers: Headers) -> bool:
-    """Whether the SDK answers this version of the protocol within a session; newer ones have none."""
+    """Whether this version of the protocol uses sessions; newer ones have none."""
     version = _first(headers, VERSION)
     return version is None or version in HANDSHAKE_PROTOCOL_VERSIONS
 
 
 def _owner(grant: Grant) -> str:
-    """Who holds a session."""
+    """Return the name of the principal that holds a session."""
     return f"{grant.scope.tenant}/{grant.scope.identity}/{grant.access.value}"
 
 
 def _user(owner: str) -> AuthenticatedUser:
-    """Who the SDK takes the caller for: a session belongs to whoever began it."""
+    """Return the user that the SDK compares, so that a session is used only by the principal that opened it."""
     return AuthenticatedUser(AccessToken(token="", client_id=owner, scopes=[]))
 
 
@@ -234,7 +234,7 @@ async def _refuse(problem: RequestRefused, send: Send) -> None:
 
 
 def front_of(settings: Settings, names: Collection[str], clock: Clock) -> Front:
-    """The checks in front of a server that speaks MCP alone; it answers to this machine's own names and these."""
+    """Return the checks of a server that serves MCP alone, under this machine's own names and these."""
     return Front.of(settings, names, clock, origins=settings.mcp_allowed_origins)
 
 
@@ -247,17 +247,17 @@ def build_guard(
     clock: Clock | None = None,
     front: Front | None = None,
 ) -> McpGuard:
-    """The application to serve: it answers to this machine's own names and those given.
+    """Build the application to serve, under this machine's own names and those given.
 
-    `front` is that of the server it is mounted in; without one it has its own.
+    `front`: the checks of the server it is mounted in; None: checks of its own.
     """
     clock = clock or SystemClock()
     app = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=LONGEST_BODY,
-        # The guard decides who has a session; here those are counted too that are being opened or ended.
+        # The guard limits sessions; the SDK also counts those being opened or ended, so its limit is higher.
         max_sessions=2 * SESSIONS,
-        # The guard has looked at Host and Origin before anything else did.
+        # The guard has checked Host and Origin before.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
     if front is None:
@@ -269,15 +269,15 @@ def build_guard(
 
 
 def make_server_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
-    """How the application is served."""
+    """Return uvicorn's configuration for the application."""
     return serving.make_config(app, settings, goodbye_s=GOODBYE_S)
 
 
 async def serve(app: ASGIApp, settings: Settings, at: socket.socket) -> None:
-    """Serve until told to stop (Ctrl-C, SIGTERM)."""
+    """Serve until stopped (Ctrl-C, SIGTERM)."""
     await uvicorn.Server(make_server_config(app, settings)).serve(sockets=[at])
 
 
 def address_of(at: socket.socket) -> str:
-    """Where clients find it."""
+    """Return the URL of the protocol at a socket."""
     return serving.address_of(at) + PATH

@@ -64,7 +64,7 @@ or misleading, call memory_validate with was_useful false.
 
 
 def fill_prompt(name: str, given: Mapping[str, str]) -> GetPromptResult:
-    """A prompt with its arguments in place."""
+    """Return a prompt with its arguments filled in."""
     unknown = sorted(set(given) - {"topic"})
     if unknown:
         raise BadValue(f"{name} has no argument {unknown[0]!r}", remedy="It takes topic.")
@@ -85,7 +85,7 @@ MEMORY = "memory://"
 PAGE = 100
 """Memories listed at a time."""
 LONGEST = 1_000_000
-"""Characters of a memory that a resource gives; the rest is for memory_load."""
+"""Characters of a memory that a resource returns; memory_load reads the rest."""
 
 TEMPLATES = (
     ResourceTemplate(
@@ -106,7 +106,7 @@ _HEALTH = Resource(
 
 
 def read_resource_page(engine: Engine, scope: Scope, after: str | None) -> tuple[list[Resource], str | None]:
-    """One page of resources, in the order of the memories' ids, and where the next begins."""
+    """Return one page of resources, ordered by memory id, and the cursor of the next page."""
     with engine.store.reading(scope) as work:
         page = work.memories.page(after=after or "", limit=PAGE + 1)
     shown = [
@@ -118,7 +118,7 @@ def read_resource_page(engine: Engine, scope: Scope, after: str | None) -> tuple
 
 
 def read(engine: Engine, scope: Scope, uri: str) -> tuple[str, str]:
-    """The media type and text of a resource."""
+    """Return the media type and text of a resource."""
     if uri == HEALTH:
         return "application/json", health.HEALTH.write(health.check_engine(engine, scope)).decode()
     if not uri.startswith(MEMORY):
@@ -146,7 +146,7 @@ Report = Callable[[float, float | None, str | None], Coroutine[Any, Any, None]]
 
 
 class Host:
-    """A memory in the service of clients."""
+    """Runs the calls of clients on one memory."""
 
     def __init__(self, engine: Engine, settings: Settings, *, read_only: bool = False, threads: int = THREADS) -> None:
         self.engine = engine
@@ -156,23 +156,23 @@ class Host:
         self._measuring = threading.Lock()
 
     def cap(self, grant: Grant) -> Grant:
-        """What is left of a grant here: a read-only host lets nobody write."""
+        """Return the grant, reduced to reading if this host is read-only."""
         return grant._replace(access=Access.READ) if self.read_only else grant
 
     async def run(self, work: Callable[[], CallResult]) -> CallResult:
-        """Do something off the event loop."""
+        """Run `work` in a thread, off the event loop."""
         if self._limiter.statistics().tasks_waiting >= WAITING:
             raise ServerBusy(f"{WAITING} calls are waiting already", remedy="Call again in a few seconds.")
         return await to_thread.run_sync(self._hold, work, self.settings.server_request_cpu_s, limiter=self._limiter)
 
     @staticmethod
     def _hold(work: Callable[[], CallResult], cpu_s: float) -> CallResult:
-        """Do something with so much processor time at most."""
+        """Run `work` with a limit of processor time, in seconds."""
         with limited(CpuBudget(cpu_s)):
             return work()
 
     def perform(self, tool: Tool[Any, Any], grant: Grant, given: dict[str, Any], report: Report) -> Any:
-        """One call, in a thread of the limiter."""
+        """Run one call of a tool; called in a worker thread."""
         arguments = tool.read(given)
         calling = Calling(
             engine=self.engine,
@@ -186,7 +186,7 @@ class Host:
         return self._measure(tool, calling, arguments)
 
     def _measure(self, tool: Tool[Any, Any], calling: Calling, arguments: Any) -> Any:
-        """One evaluation at a time: two at once would distort each other's times, and block everybody else."""
+        """Run an evaluation, one at a time: two at once would distort each other's timings and block other calls."""
         if not self._measuring.acquire(blocking=False):
             raise ServerBusy("an evaluation is running already", remedy="Wait until it has ended.")
         try:
@@ -197,9 +197,9 @@ class Host:
 
 
 def _progress(report: Report) -> Progress:
-    """Tells the caller about each percent, and stops the work when the caller has gone.
+    """Return a function that reports each percent, and stops the work when the caller has disconnected.
 
-    What is told only ever grows, as the protocol wants it: a second count goes on where the first one ended.
+    Reported values only grow, as the protocol requires: a second count continues where the first one ended.
     """
     before, last, told = 0.0, 0.0, -1
 
@@ -219,8 +219,9 @@ def _progress(report: Report) -> Progress:
 
 # --- The server ---
 #
-# Tools that a caller may not use are not listed and not known. What goes wrong inside a tool is told in its result,
-# with the same code, message and remedy as everywhere; a name that does not exist is an error of the protocol.
+# Tools that a caller may not use are not listed, and calling one is the same as calling an unknown tool. An error
+# inside a tool is returned in its result, with the code, message and remedy that every surface gives; an unknown name
+# is an error of the protocol.
 
 GRANT = "assay.grant"
 """Where the HTTP side leaves the caller's grant."""
@@ -235,7 +236,7 @@ Context = ServerRequestContext[Any, Any]
 
 
 def build_server(host: Host, *, local: Grant | None = None) -> Server[Any]:
-    """A server over a host. `local` is the grant of a caller who did not come over HTTP."""
+    """Build the server of a host. `local`: the grant of a caller who did not come over HTTP."""
     answers = _Answers(host, local)
     return Server(
         "assay",
@@ -253,7 +254,7 @@ def build_server(host: Host, *, local: Grant | None = None) -> Server[Any]:
 
 
 class _Answers:
-    """What the server says to each request."""
+    """Answers each request of the protocol."""
 
     def __init__(self, host: Host, local: Grant | None) -> None:
         self._host = host
@@ -262,7 +263,7 @@ class _Answers:
     def _grant(self, context: Context) -> Grant:
         found = self._local if context.request is None else context.request.scope.get(GRANT)
         if found is None:
-            raise MCPError(types.INVALID_REQUEST, "nobody said what this caller may do")
+            raise MCPError(types.INVALID_REQUEST, "this caller has no grant")
         return self._host.cap(found)
 
     async def list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -337,7 +338,7 @@ class _Answers:
             raise _protocol_error(problem) from problem
 
     async def _run_protected(self, work: Callable[[], T], **data: str) -> T:
-        """Work that has no result of its own to tell an error in."""
+        """Run work whose errors become errors of the protocol, since its result cannot hold one."""
         try:
             return await self._host.run(work)
         except AssayError as problem:
@@ -345,7 +346,7 @@ class _Answers:
 
 
 def make_error_result(problem: AssayError) -> types.CallToolResult:
-    """An error as a tool's result: in words, and in the one shape that errors have everywhere."""
+    """Return an error as the result of a tool: as text, and as JSON in the shape that every surface uses."""
     text = types.TextContent(type="text", text=f"Error: {problem.message}.\nTry: {problem.remedy}")
     return types.CallToolResult(content=[text], structured_content=problem.as_json(), is_error=True)
 
@@ -374,6 +375,6 @@ def _protocol_error(problem: AssayError, **data: str) -> MCPError:
 
 
 def _no_cursor(params: types.PaginatedRequestParams | None) -> None:
-    """Lists of one page have no next one: a cursor for it was made up."""
+    """Refuse a cursor: these lists have one page."""
     if params is not None and params.cursor is not None:
-        raise MCPError(types.INVALID_PARAMS, f"the cursor {params.cursor!r} leads nowhere. Ask without one.")
+        raise MCPError(types.INVALID_PARAMS, f"the cursor {params.cursor!r} does not exist. Call without a cursor.")

@@ -1,9 +1,8 @@
-"""Who holds which session of `assay mcp --http`, so that no principal takes those of the others.
+"""Sessions of `assay mcp --http` by principal, with a limit for each.
 
-Every principal has a share. One that is at its share and opens another session loses its own oldest idle one; when all
-of its sessions are in use, the new one is refused. When all sessions of the server are taken, whoever has most of them
-gives one back to a principal that has fewer. The SDK ends sessions by itself after half an hour without a request;
-those are forgotten here when their place is needed.
+A principal at its limit that opens another session loses its oldest idle one; if all of its sessions are in use, the
+new one is refused. When the server has no session left, the principal with most of them loses one to a principal with
+fewer. The SDK ends sessions after half an hour without a request; those are dropped here when their place is needed.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ class Session:
 
     owner: str
     used_at: float
-    """When a request of it last began or ended."""
+    """When one of its requests last began or ended."""
     session_id: str | None = None
     """None while it is being opened."""
     requests: int = 0
-    """Requests being answered, streams among them."""
+    """Requests being answered, including streams."""
 
     @property
     def is_idle(self) -> bool:
@@ -50,14 +49,14 @@ class McpSessions:
         self._sessions: list[Session] = []
 
     def count(self, owner: str) -> int:
-        """How many a principal has."""
+        """Return how many sessions a principal has."""
         return sum(session.owner == owner for session in self._sessions)
 
     async def open(self, owner: str, end: EndSession) -> Session:
-        """A place for a new session; `end` ends the one whose place it takes. Refuses when there is none."""
+        """Add a session. `end` ends the one it displaces, if any; refuse (503) when none can be displaced."""
         displaced = self._find_displaced(owner)
         session = Session(owner=owner, used_at=self._clock.monotonic(), requests=1)
-        # Both before anything is awaited, so that two callers never get the same place.
+        # Both before the first `await`, so that two callers never displace the same session.
         self._sessions.append(session)
         if displaced is not None:
             self._sessions.remove(displaced)
@@ -69,7 +68,7 @@ class McpSessions:
         return session
 
     def find(self, session_id: str, owner: str) -> Session | None:
-        """The session with this id, if it is this principal's."""
+        """Return the session with this id if it belongs to this principal."""
         found = (session for session in self._sessions if session.session_id == session_id and session.owner == owner)
         return next(found, None)
 
@@ -79,17 +78,17 @@ class McpSessions:
         session.used_at = self._clock.monotonic()
 
     def finish(self, session: Session) -> None:
-        """Note that it was answered."""
+        """Note that a request of a session was answered."""
         session.requests -= 1
         session.used_at = self._clock.monotonic()
 
     def forget(self, session: Session) -> None:
-        """It has ended, or was not opened after all."""
+        """Drop a session that has ended or was not opened."""
         if session in self._sessions:
             self._sessions.remove(session)
 
     def _find_displaced(self, owner: str) -> Session | None:
-        """The session that has to end for a new one of this principal; None: there is room."""
+        """Return the session that must end for a new one of this principal; None: there is room."""
         if self.count(owner) >= self._share:
             return self._oldest_idle(owner)
         if len(self._sessions) < self._total:

@@ -1,8 +1,8 @@
 """The protocol over standard input and output: one JSON message a line, nothing else on either.
 
-While it serves, whatever prints goes to standard error. A line that is too long or no message is answered with an error
-instead of being dropped, so that no client waits for nothing. When the input ends, calls that are under way get a few
-seconds to be answered; a client that has gone altogether costs nothing but that.
+While it serves, prints of other code go to standard error. A line that is too long or not a message is answered with an
+error instead of being dropped, so that no client waits in vain. When the input ends, open calls get a few seconds to be
+answered.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from pydantic import ValidationError
 LONGEST = 4 * 1024 * 1024
 """Bytes of one message."""
 LOOKED_AT = 4 * LONGEST
-"""Bytes of a message that is too long which are still read to learn whose it is."""
+"""Bytes of an overlong message that are still searched for its id."""
 LINGER_S = 5.0
-"""How long calls under way may go on after the input has ended."""
+"""Seconds that open calls may take after the input has ended."""
 TICK_S = 0.02
 
 Incoming = MemoryObjectSendStream[SessionMessage | Exception]
@@ -43,14 +43,14 @@ async def serve(server: Server[Any]) -> None:
 
 @contextmanager
 def _wire() -> Iterator[tuple[BinaryIO, BinaryIO]]:
-    """The two pipes for ourselves: others read nothing, and what they print goes to standard error."""
+    """Yield standard input and output, and redirect them for all other code: no input, output to standard error."""
     sys.stdout.flush()
     source, sink = os.dup(0), os.dup(1)
     with open(os.devnull, "rb") as nothing:  # noqa: PTH123 - a descriptor is wanted
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)
     try:
-        # Not closed: a thread may still wait for the next line, and the descriptor must not be given to another file.
+        # Not closed: a thread may still wait for the next line, and the descriptor must not be reused for another file.
         yield os.fdopen(source, "rb", closefd=False), os.fdopen(sink, "wb", closefd=False)
     finally:
         sys.stdout.flush()
@@ -85,7 +85,7 @@ async def _streams(
 
 
 def _read(source: BinaryIO, exchange: _Exchange) -> None:
-    """Hand on each message; runs in a thread of its own."""
+    """Read messages and pass them on; runs in its own thread."""
     with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError, RuntimeError, OSError):
         while line := source.readline(LONGEST + 1):
             if len(line) > LONGEST:
@@ -104,7 +104,7 @@ def _hand_on(line: bytes, exchange: _Exchange) -> None:
     if isinstance(message, types.JSONRPCRequest):
         exchange.open_calls.add(message.id)
     elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
-        # Nobody answers what was called off.
+        # A cancelled call gets no answer.
         cancelled = (message.params or {}).get("requestId")
         if isinstance(cancelled, (str, int)):  # anything else names no call, and a list cannot be looked up
             exchange.open_calls.discard(cancelled)
@@ -116,22 +116,22 @@ def _answer(exchange: _Exchange, problem: types.JSONRPCError) -> None:
 
 
 def _too_long(source: BinaryIO, begun: bytes) -> types.JSONRPCError:
-    """Read on to the end of the line, keeping no more than is needed to learn whose message it is."""
+    """Read the rest of an overlong line, keeping only what is needed to find the message's id."""
     kept = bytearray(begun)
     while not begun.endswith(b"\n") and (begun := source.readline(LONGEST)):
         if len(kept) <= LOOKED_AT:
             kept += begun
-    said = f"the message is over {LONGEST:,} bytes, the most this server takes. Send less at a time."
+    problem = f"the message is over {LONGEST:,} bytes, the most this server takes. Send less at a time."
     found = _id_in(bytes(kept)) if len(kept) <= LOOKED_AT else None
-    return _error(found, types.INVALID_REQUEST, said)
+    return _error(found, types.INVALID_REQUEST, problem)
 
 
 def _no_message(line: bytes) -> types.JSONRPCError:
     try:
         json.loads(line)
     except (ValueError, RecursionError):
-        return _error(None, types.PARSE_ERROR, "the line is no JSON. Send one JSON-RPC message a line, in UTF-8.")
-    return _error(_id_in(line), types.INVALID_REQUEST, "the line is no JSON-RPC 2.0 message")
+        return _error(None, types.PARSE_ERROR, "the line is not JSON. Send one JSON-RPC message per line, in UTF-8.")
+    return _error(_id_in(line), types.INVALID_REQUEST, "the line is not a JSON-RPC 2.0 message")
 
 
 def _id_in(line: bytes) -> str | int | None:
@@ -147,7 +147,7 @@ def _error(call: str | int | None, code: int, message: str) -> types.JSONRPCErro
 
 
 async def _finish(exchange: _Exchange) -> None:
-    """The input has ended: let what is under way be answered, then end."""
+    """Wait until open calls are answered, then close the stream of messages."""
     with anyio.move_on_after(LINGER_S):
         while exchange.open_calls:  # noqa: ASYNC110 - once, at the very end
             await anyio.sleep(TICK_S)
@@ -161,7 +161,7 @@ async def _write(sink: BinaryIO, outgoing: MemoryObjectReceiveStream[SessionMess
             try:
                 await to_thread.run_sync(_put, sink, text.encode())
             except OSError:
-                # Nobody reads any more: what is under way is of use to nobody.
+                # The client has closed its end, so open calls are of no use.
                 await exchange.incoming.aclose()
                 return
             if isinstance(sent.message, (types.JSONRPCResponse, types.JSONRPCError)) and sent.message.id is not None:

@@ -3,7 +3,7 @@
 The framework is an optional extra, so `demo` and `serving` are loaded when they are first used.
 
 - `application`: routes, pages, errors and the guard in front of them; start and end of the server.
-- `services`: what every route and page works with.
+- `services`: what every route and page uses: the engine, worker threads and metrics.
 - `routing`: how a route is declared, with the policy it must have.
 - `verb_routes`: routes made from the table of verbs.
 - `routers`: routes that are not made from verbs.

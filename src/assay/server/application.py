@@ -33,13 +33,13 @@ from assay.server.services import Services
 # --- Start and end of the server ---
 
 FINISH_S = 20.0
-"""How long work whose caller has gone may go on after the server was told to stop."""
+"""Seconds that work whose caller has disconnected may take after the server is stopped."""
 _log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Around the time in which the application serves."""
+    """Run what accompanies the application while it serves, and finish open work at the end."""
     services: Services = app.state.services
     async with AsyncExitStack() as held:
         if services.live.peers is not None:
@@ -60,16 +60,16 @@ def record_interrupted(services: Services) -> None:
             for request_id, what in services.interrupted:
                 work.audit.append("server.interrupted", request_id, {"request": what})
     except AssayError:
-        _log.exception("%d interrupted requests could not be written down", len(services.interrupted))
+        _log.exception("%d interrupted requests could not be recorded", len(services.interrupted))
 
 
 # --- Building the application ---
 #
-# `build` gives what a server serves. Nothing is reachable that the guard has not let through: it wraps the whole
-# application, and whatever is added later without a policy is refused.
+# `build` returns what a server serves. The guard wraps the whole application, so it checks every request; a route that
+# is added without a policy is refused.
 
 PUBLIC_PATHS = frozenset({"/healthz", "/readyz", LOGIN})
-"""The addresses that need no token, all of them."""
+"""All addresses that need no token."""
 DESCRIPTION = (
     "Measure, explain and safely improve what an agent remembers and what a RAG system retrieves. Every error has one "
     "shape; every write takes an `Idempotency-Key`; long lists come in pages, each with the cursor of the next."
@@ -85,21 +85,21 @@ class Mounted(Protocol):
         ...
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request, which nothing has looked at yet."""
+        """Answer one request; no check has been made before."""
         ...
 
     @property
     def lifespan(self) -> Callable[[], AbstractAsyncContextManager[Any]]:
-        """What it needs around it while the server runs."""
+        """The context to enter while the server runs."""
         ...
 
 
 Mount = Callable[[Services, Front, Grant | None], Mounted]
-"""Makes a `Mounted` behind the checks of a `Front`; the grant is that of a caller of this machine without a token."""
+"""Makes a `Mounted` behind the checks of a `Front`; the grant is for callers on this machine without a token."""
 
 
 def application(services: Services, *, pages: bool = True) -> FastAPI:
-    """Routes and pages, not yet guarded: for the description of the API, and for `build`."""
+    """Return routes and pages without the guard: for the description of the API, and for `build`."""
     app = FastAPI(
         title="Assay",
         version=version("assay"),
@@ -109,8 +109,8 @@ def application(services: Services, *, pages: bool = True) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
         lifespan=lifespan,
-        # FastAPI can export requests by itself when variables of the environment ask for it. Spans leave by
-        # otel.exporter alone.
+        # FastAPI can export telemetry by itself if environment variables are set. Spans are exported only by the
+        # setting otel.exporter.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.services = services
@@ -136,10 +136,11 @@ def build(
     secret: bytes | None = None,
     mount: Mount | None = None,
 ) -> ASGIApp:
-    """What is served. `open_to_this_machine`: who reaches it needs no token, since only this machine's users do.
+    """Return the application to serve, behind the guard.
 
-    `secret` is for processes that serve together: a form of one is taken by the others. `mount` makes another protocol
-    to be served at an address of its own, behind the same checks.
+    `open_to_this_machine`: callers without a token are accepted, since only users of this machine reach the server.
+    `secret` is shared by processes that serve together, so that each accepts forms of the others. `mount` makes another
+    protocol that is served at its own address behind the same checks.
     """
     app = application(services, pages=pages)
     local = Grant(services.own_scope, Access.OPERATOR) if open_to_this_machine else None
@@ -169,7 +170,7 @@ class _Beside:
         self._mounted = mounted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request, or the beginning and end of both: the API's own includes the other's."""
+        """Answer one request, or run start and end of both; those of the API include the other's."""
         if scope["type"] == "http" and scope["path"] == self._mounted.path:
             await self._mounted(scope, receive, send)
         else:
@@ -177,7 +178,7 @@ class _Beside:
 
 
 def _describe(app: FastAPI, generate: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The description of the API, with the ways a caller can prove who it is."""
+    """Return the OpenAPI description, with the security schemes and the shape of errors."""
     if app.openapi_schema is None:
         found = generate()
         found["components"]["securitySchemes"] = dict(SECURITY_SCHEMES)

@@ -1,7 +1,7 @@
-"""`assay serve --demo`: a store with something on every page, filled by really running what comes with Assay.
+"""`assay serve --demo`: a store with something on every page, filled by running the bundled datasets.
 
-Nothing is invented: the bundled datasets are taken in and run, their questions are asked, a flag goes up its ladder on
-what those searches came to. It is done once for a folder; the next start finds it there.
+The data is real: the datasets are ingested and run, their questions are researched, and a flag climbs the ladder on the
+results of those searches. A folder is filled once; the next start reuses it.
 """
 
 from __future__ import annotations
@@ -38,30 +38,31 @@ from assay.systems.registry import Configuration
 from assay.wiring.research import open_research
 
 FOLDER = Path("build/serve-demo")
-"""Where the demo keeps its store and runs when nobody says otherwise."""
-ASKED = "hotel"
-"""The dataset whose questions are asked."""
-REMEMBERED = "agent-memory"
-"""The dataset whose documents the memory holds besides those of `ASKED`: an agent's, with edges and tiers."""
+"""The default folder of the demo's store and runs."""
+QUESTION_DATASET = "hotel"
+"""The dataset whose questions are researched; its documents are ingested too."""
+MEMORY_DATASET = "agent-memory"
+"""A second dataset to ingest: memories of an agent, with edges and tiers."""
 FLAG = "docscore_aggregation"
 """The change that goes up the ladder."""
 RUNS = {"default": "assay", "fts-only": "assay:channels=fts5", FLAG: f"assay:flags.{FLAG}=on"}
-"""What is run: Assay as it is, one that is worse on purpose, and the change."""
+"""What is run: the default, a configuration that is worse on purpose, and the change."""
 QUESTIONS = 24
-"""Questions that are researched, spread over the whole dataset."""
+"""Questions to research, spread over the whole dataset."""
 OUTSIDE = ("Who won the chess world championship in 1972?", "How do I renew a passport for my cat?")
-"""Questions that the memory cannot answer: so they end, too."""
+"""Questions that the memory cannot answer, to show abstention."""
 FILLED = "filled.json"
 _OWN = frozenset({FILLED, "runs", "labels"})
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
+"""Prints one line about the progress."""
 
 
 def demo_settings(settings: Settings, folder: Path = FOLDER) -> Settings:
-    """The settings with a store and runs of the demo's own; the user's are never touched."""
+    """Return settings with a store and runs folder of the demo's own; the user's stay as they are."""
     folder = folder.absolute()
     if folder.exists() and not _is_ours(folder):
-        raise InputError(f"{folder} holds something that no demo made", remedy="Name an empty or new folder.")
+        raise InputError(f"{folder} holds files that the demo did not create", remedy="Name an empty or new folder.")
     folder.mkdir(parents=True, exist_ok=True)
     return settings.change(
         db=str(folder / "assay.db"), tenant=DEFAULT_TENANT, runs_folder=folder / "runs", index_folder=None
@@ -73,42 +74,42 @@ def _is_ours(folder: Path) -> bool:
 
 
 def is_filled(settings: Settings) -> bool:
-    """Whether the folder was filled to the end."""
+    """Whether the folder was filled completely."""
     return (Path(settings.db).parent / FILLED).is_file()
 
 
 def clear(settings: Settings) -> None:
-    """Remove what a demo that was stopped in the middle left; the store must not be open."""
+    """Remove a demo that was filled only in part; the store must not be open."""
     folder = Path(settings.db).parent
     if not is_filled(settings):
         shutil.rmtree(folder)
         folder.mkdir(parents=True)
 
 
-def fill(engine: Engine, settings: Settings, tell: Tell) -> None:
-    """Take in, run, ask and test, if that was not done before."""
+def fill(engine: Engine, settings: Settings, report: Report) -> None:
+    """Ingest, run, research and test, unless that was done before."""
     if is_filled(settings):
         return
     scope = wiring.scope_of(settings)
-    asked = load_dataset(ASKED)
-    _take_in(engine, scope, asked, tell)
+    asked = load_dataset(QUESTION_DATASET)
+    _take_in(engine, scope, asked, report)
     _share(settings, asked)
-    _take_in(engine, scope, load_dataset(REMEMBERED), tell)
+    _take_in(engine, scope, load_dataset(MEMORY_DATASET), report)
     dataset = for_scoring(asked).dataset
-    runs = _run_all(dataset, settings, tell)
-    _ask(engine, settings, scope, dataset, tell)
-    _climb(engine, scope, dataset, runs, tell)
-    done = {"dataset": ASKED, "runs": {name: run.run_id for name, run in runs.items()}}
+    runs = _run_all(dataset, settings, report)
+    _ask(engine, settings, scope, dataset, report)
+    _climb(engine, scope, dataset, runs, report)
+    done = {"dataset": QUESTION_DATASET, "runs": {name: run.run_id for name, run in runs.items()}}
     (Path(settings.db).parent / FILLED).write_text(json.dumps(done, indent=1) + "\n", encoding="utf-8")
 
 
-def _take_in(engine: Engine, scope: Scope, dataset: Dataset, tell: Tell) -> None:
-    tell(f"Taking in {len(dataset.documents)} documents of {dataset.name} ...")
+def _take_in(engine: Engine, scope: Scope, dataset: Dataset, report: Report) -> None:
+    report(f"Taking in {len(dataset.documents)} documents of {dataset.name} ...")
     take_in(engine, scope, dataset)
 
 
 def _share(settings: Settings, dataset: Dataset) -> None:
-    """Give the runs a copy of what was taken in, unless they have it: making vectors is most of the work."""
+    """Copy the ingested store for the runs, unless they have one: computing vectors takes most of the time."""
     corpus = Path(wiring.corpus_settings(Configuration(), dataset).db)
     if corpus.exists():
         return
@@ -119,28 +120,28 @@ def _share(settings: Settings, dataset: Dataset) -> None:
     beside.replace(corpus)
 
 
-def _ask(engine: Engine, settings: Settings, scope: Scope, dataset: Dataset, tell: Tell) -> None:
+def _ask(engine: Engine, settings: Settings, scope: Scope, dataset: Dataset, report: Report) -> None:
     step = max(1, len(dataset.cases) // QUESTIONS)
-    # The newest stand first on the pages, and the dataset begins with what a guest would ask.
+    # Pages list the newest first, and the first questions of the dataset are the most typical.
     questions = [*OUTSIDE, *reversed([case.query for case in dataset.cases[::step][:QUESTIONS]])]
-    tell(f"Asking {len(questions)} questions ...")
+    report(f"Asking {len(questions)} questions ...")
     pipeline = open_research(settings, engine, scope)
     for question in questions:
         pipeline.ask(scope, question, tags=("demo",))
 
 
-def _run_all(dataset: Dataset, settings: Settings, tell: Tell) -> dict[str, RunResult]:
+def _run_all(dataset: Dataset, settings: Settings, report: Report) -> dict[str, RunResult]:
     made = {}
     for name, spec in RUNS.items():
-        tell(f"Running {name} over {len(dataset.cases)} queries of {dataset.name} ...")
+        report(f"Running {name} over {len(dataset.cases)} queries of {dataset.name} ...")
         with closing(wiring.open_system(spec, dataset)) as system:
             made[name] = run(dataset, system, RunOptions(name=name, spec=spec), Running(runs=settings.runs_folder))
     return made
 
 
-def _climb(engine: Engine, scope: Scope, dataset: Dataset, runs: Mapping[str, RunResult], tell: Tell) -> None:
-    """The change: offline evidence, shadow runs of every question, and the votes that they come to."""
-    tell(f"Testing {FLAG} beside what is in force ...")
+def _climb(engine: Engine, scope: Scope, dataset: Dataset, runs: Mapping[str, RunResult], report: Report) -> None:
+    """Test the change: offline evidence, shadow runs of every question, and the votes they produce."""
+    report(f"Testing {FLAG} beside what is in force ...")
     ladder = wiring.ladder_of(engine)
     passed = judge(reading_of(runs[FLAG]), None).status is not Status.FAIL
     rng = np.random.default_rng(0)
@@ -166,7 +167,7 @@ def _climb(engine: Engine, scope: Scope, dataset: Dataset, runs: Mapping[str, Ru
 
 
 def _judge(engine: Engine, scope: Scope, dataset: Dataset) -> None:
-    """The dataset's questions and grades as the store's own evaluation corpus, so that shadow runs can be judged."""
+    """Store the dataset's questions and grades as the evaluation corpus, so that shadow runs can be judged."""
     with engine.store.reading(scope) as work:
         memory_of = {memory.source_id: memory.id for memory in work.memories.page(limit=10_000)}
     now = engine.clock.now()

@@ -1,6 +1,6 @@
 """One shape for every error, `{"error": {"code", "message", "remedy", "request_id"}}`, and the status of each kind.
 
-A browser that looks for a page is told the same on one (`wants_page`, `PAGE`); the API's own addresses keep the shape.
+A browser that requests a page gets the same content as HTML (`wants_page`, `PAGE`); addresses of the API send JSON.
 """
 
 from __future__ import annotations
@@ -46,28 +46,28 @@ STATUSES: Mapping[type[AssayError], int] = {
     errors.RequestTooCostly: 503,
     AssayError: 500,
 }
-"""The first that fits an error's class or one of its parents counts."""
+"""The status of an error's class, or of its nearest base class that is listed."""
 RETRY_S = 1
 API = "/api/"
-"""Where addresses that programs use begin."""
+"""The beginning of every address of the API."""
 MEANINGS = {
     400: "The request cannot be read.",
-    401: "No token, or one that opens nothing.",
+    401: "The token is missing or invalid.",
     402: "The budget for models is used up.",
     403: "This caller may not do that, or the request comes from a page that may not send it.",
-    404: "There is no such thing in this scope.",
-    405: "This address does not know that method.",
-    409: "It contradicts what is there, or something has to happen first.",
-    413: "The request is larger than is taken.",
-    415: "The body is of a kind that is not taken.",
-    421: "This server does not answer to that Host.",
-    422: "A value is not what it should be; the message names it.",
+    404: "It does not exist in this scope.",
+    405: "This address does not support that method.",
+    409: "It conflicts with the current state, or another step is needed first.",
+    413: "The request is too large.",
+    415: "The body has an unsupported content type.",
+    421: "This server does not serve that Host.",
+    422: "A value is invalid; the message names it.",
     429: "Too many requests; see Retry-After.",
-    500: "A fault of Assay itself.",
-    501: "A part of Assay that this needs is not installed.",
+    500: "A bug in Assay.",
+    501: "An optional part of Assay that this needs is not installed.",
     502: "A model's endpoint failed.",
     503: "The store or the server cannot do it now; see Retry-After.",
-    507: "No space is left where the store lives.",
+    507: "No disk space is left for the store.",
 }
 
 
@@ -91,20 +91,20 @@ class ErrorBody(BaseModel):
 
 
 def status_of(problem: AssayError | RequestRefused) -> int:
-    """The status an error is told with."""
+    """Return the HTTP status of an error."""
     if isinstance(problem, RequestRefused):
         return problem.status
     return next(STATUSES[kind] for kind in type(problem).__mro__ if kind in STATUSES)
 
 
 def to_json_response(problem: AssayError | RequestRefused, request_id: str) -> Response:
-    """An error as a response."""
+    """Return an error as a JSON response."""
     status = status_of(problem)
     fault = {**problem.as_json()["error"], "request_id": request_id}
     headers = dict(problem.headers) if isinstance(problem, RequestRefused) else {}
     if status == 503:
         headers.setdefault("Retry-After", str(RETRY_S))
-    # A message may repeat what was sent; what cannot be written as UTF-8 is written as an escape.
+    # A message may repeat input that cannot be encoded as UTF-8, so everything but ASCII is escaped.
     body = json.dumps({"error": fault}, ensure_ascii=True).encode()
     return Response(body, status_code=status, headers=headers, media_type="application/json")
 
@@ -113,12 +113,12 @@ class ErrorPage(Protocol):
     """Makes a page of an error."""
 
     def __call__(self, scope: Scope, problem: AssayError | RequestRefused) -> Response:
-        """The page; whoever asked for it is known only if the scope holds a grant."""
+        """Return the page. The caller is authenticated only if the scope holds a grant."""
         ...
 
 
 def to_response(scope: Scope, problem: AssayError | RequestRefused, page: ErrorPage | None) -> Response:
-    """An error as whoever asked can read it; `page` is None where the server has no pages."""
+    """Return an error as a page for a browser, as JSON for others; `page` is None if the server has no pages."""
     plain = to_json_response(problem, str(scope.get(REQUEST_ID, "")))
     if page is None or not wants_page(scope):
         return plain
@@ -131,7 +131,7 @@ _OF_THE_BODY = {"content-type", "content-length"}
 
 
 def wants_page(scope: Scope) -> bool:
-    """Whether a person looks at the answer in a browser."""
+    """Whether a browser requests an HTML page."""
     if scope["path"].startswith(API):
         return False
     return any(name == b"accept" and b"text/html" in value for name, value in scope["headers"])
@@ -141,23 +141,23 @@ _SCHEMAS = "#/components/schemas/"
 
 
 def document_statuses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """How the API's description speaks of errors.
+    """Return the OpenAPI description of errors with these statuses.
 
-    They are told by reference: given the model itself, FastAPI makes a checker for each status of each route, and
-    half of the time that a server takes to start goes there.
+    It refers to the schema by name: given the model itself, FastAPI would make a validator for each status of each
+    route, which takes half of a server's start-up time.
     """
     body = {"application/json": {"schema": {"$ref": f"{_SCHEMAS}{ErrorBody.__name__}"}}}
     return {status: {"description": MEANINGS[status], "content": body} for status in sorted(set(statuses))}
 
 
 def describe_body() -> dict[str, Any]:
-    """The schemas that `documented` refers to, by name."""
+    """Return the schemas that `document_statuses` refers to, by name."""
     schema = ErrorBody.model_json_schema(ref_template=_SCHEMAS + "{model}")
     return {**schema.pop("$defs", {}), ErrorBody.__name__: schema}
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Let every error have the one shape."""
+    """Let the application answer every error in the one shape."""
 
     @app.exception_handler(AssayError)
     async def _handle_assay_error(request: Request, problem: AssayError) -> Response:
@@ -181,14 +181,14 @@ def add_handlers(app: FastAPI) -> None:
 
 
 def internal() -> RequestRefused:
-    """What is told of a bug: that it is one, and where to look; nothing of its inside."""
+    """Return the error for a bug: it points to the server's log and reveals nothing else."""
     return RequestRefused(
         500, "internal_error", "Assay itself failed", remedy="This is a bug; the server's log says more."
     )
 
 
 def page_of(app: FastAPI) -> ErrorPage | None:
-    """What makes pages of errors; None: this server has no pages."""
+    """Return what makes pages of errors; None: this server has no pages."""
     found: ErrorPage | None = getattr(app.state, PAGE, None)
     return found
 
@@ -198,7 +198,7 @@ def _respond(request: Request, problem: AssayError | RequestRefused) -> Response
 
 
 PAGE = "error_page"
-"""Where pages leave their `ErrorPage` in the application's state."""
+"""The name of the `ErrorPage` in the application's state."""
 
 
 def _of_http(request: Request, problem: HTTPException) -> RequestRefused:
@@ -225,6 +225,6 @@ def _fault(fault: Mapping[str, Any]) -> str:
         return f"{where} is missing"
     if fault["type"] == "extra_forbidden":
         return f"there is no field {where}"
-    said = str(fault["msg"]).removeprefix("Value error, ")
-    shown = ascii(fault.get("input"))
-    return f"{where}: {said[:1].lower()}{said[1:]}, not {shown if len(shown) <= SHOWN else shown[:SHOWN] + '...'}"
+    message = str(fault["msg"]).removeprefix("Value error, ")
+    value = ascii(fault.get("input"))
+    return f"{where}: {message[:1].lower()}{message[1:]}, not {value if len(value) <= SHOWN else value[:SHOWN] + '...'}"

@@ -1,9 +1,9 @@
-"""Writes that may be sent again: a caller names one with `Idempotency-Key`, and it is done once.
+"""Writes with an `Idempotency-Key`: sent again, they are done once.
 
-The key is taken before the work begins and holds the answer afterwards; whoever sends the same request under it again
-is given that answer. What a route shows once, such as the text of a new token, is not kept: a repeat has null in its
-place and says so. What failed for no fault of the caller's leaves the key free. A server that ended in the middle
-leaves a key without an answer: after `STALE` it may be taken again, since nobody works on it any more.
+The key is stored before the work begins, and the answer with it afterwards; the same request with the same key gets
+that answer again. What a route shows once, such as the text of a new token, is not stored: a repeat has null in its
+place and a notice. After a failure on the server's side the key is free again. A server that crashed leaves a key
+without an answer; it is free again after `STALE`.
 """
 
 from __future__ import annotations
@@ -29,46 +29,46 @@ REPLAYED = (b"idempotency-replayed", b"true")
 KEPT = timedelta(hours=24)
 STALE = timedelta(minutes=5)
 LONGEST_ANSWER = 1_000_000
-"""Bytes of an answer that is kept; a longer one is not given again, and the key stays taken."""
+"""Bytes of an answer that are stored. A longer answer is not repeated, and its key stays used."""
 
 
 class KeyedWrite(NamedTuple):
-    """A write under its key."""
+    """A write with its key."""
 
     scope: Scope
     key: str
     fingerprint: str
     shown_once: ShownOnce | None = None
-    """What of the answer may not be kept."""
+    """The part of the answer that must not be stored."""
 
 
 class EarlierAnswer(NamedTuple):
-    """What was answered before."""
+    """The answer that was sent before."""
 
     status: int
     body: bytes
 
 
 def make_keyed_write(scope: Scope, key: str, asked: bytes, body: bytes) -> KeyedWrite:
-    """A request under a key; the key must be an id."""
+    """Return a request with its key; refuse (422) a key that is not a valid id."""
     try:
         values.identifier(key, "Idempotency-Key")
     except BadValue as problem:
         raise RequestRefused(422, problem.code, problem.message, remedy=problem.remedy) from problem
-    # Two tokens of one name are two callers, and neither is given the other's answers.
+    # Two tokens with the same name are two callers, and neither gets the other's answers.
     caller = replace(scope, principal=scope.identity)
     return KeyedWrite(caller, key, hashlib.sha256(asked + b"\n" + body).hexdigest())
 
 
 class Repeats:
-    """Keeps keys and what was answered under them."""
+    """Stores keys and the answers sent for them."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 
     def begin(self, wanted: KeyedWrite) -> EarlierAnswer | None:
-        """Take the key; what was answered when it was done before, None when it is to be done now."""
+        """Reserve a key; return the earlier answer if the write was done before, None if it is to be done now."""
         now = self._clock.now()
         principal = wanted.scope.principal
         row = RequestKey(key=wanted.key, principal=principal, fingerprint=wanted.fingerprint, created_at=now)
@@ -81,7 +81,7 @@ class Repeats:
         return None if found is None else _read_earlier_answer(found, wanted)
 
     def finish(self, wanted: KeyedWrite, status: int, body: bytes) -> None:
-        """Keep an answer, or free the key of a request that may be tried again."""
+        """Store an answer, or free the key of a request that may be tried again."""
         with self._store.writing(wanted.scope) as work:
             if status >= 500 or status in (409, 429):
                 work.request_keys.forget(wanted.scope.principal, wanted.key)
@@ -90,13 +90,13 @@ class Repeats:
                 work.request_keys.finish(wanted.scope.principal, wanted.key, status, kept)
 
     def release(self, wanted: KeyedWrite) -> None:
-        """Free the key: what was done under it cannot be given again."""
+        """Free the key of a write whose answer cannot be repeated."""
         with self._store.writing(wanted.scope) as work:
             work.request_keys.forget(wanted.scope.principal, wanted.key)
 
 
 class RecordingSend:
-    """A `send` that also keeps what passes."""
+    """A `send` that also keeps the status and body of the response."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -107,11 +107,11 @@ class RecordingSend:
 
     @property
     def body(self) -> bytes:
-        """Everything that was sent."""
+        """The whole body that was sent."""
         return b"".join(self._parts)
 
     async def __call__(self, message: Message) -> None:
-        """One message."""
+        """Pass one message on."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             kinds = [value for name, value in message.get("headers", []) if name.lower() == b"content-type"]
@@ -123,7 +123,7 @@ class RecordingSend:
 
 
 def _without_secrets(body: bytes, shown_once: ShownOnce) -> str:
-    """The answer as a repeat gives it: null for what was shown once, and a notice of it. Refusals stay as they are."""
+    """Return the answer as a repeat gets it: null for what is shown once, and a notice. Errors stay as they are."""
     answer = json.loads(body)
     if not any(answer.get(name) is not None for name in shown_once.fields):
         return body.decode()
@@ -143,8 +143,8 @@ def _read_earlier_answer(found: RequestKey, wanted: KeyedWrite) -> EarlierAnswer
         raise RequestRefused(
             409,
             "still_under_way",
-            f"the request {wanted.key} is still being worked on",
-            remedy="Ask again in a few seconds.",
+            f"the request with the Idempotency-Key {wanted.key} is still running",
+            remedy="Send it again in a few seconds.",
             headers={"Retry-After": "2"},
         )
     return EarlierAnswer(found.status, (found.answer or "").encode())

@@ -1,7 +1,7 @@
-"""What a request may be: a body so large, so deep, and made of values that every store can keep.
+"""Checks of a request's body: its content type, JSON syntax, nesting, and values that every store can hold.
 
-`json.loads` alone would take NaN, 1e999, integers of any length, lone surrogates and the same key twice. Here they are
-refused before a route sees them, with what is wrong and where.
+`json.loads` alone accepts NaN, 1e999, integers of any length, lone surrogates and repeated keys. They are refused here
+before a route sees them.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ FORM = "application/x-www-form-urlencoded"
 
 
 def kind_of(headers: Headers) -> str:
-    """The kind of body a request says it has."""
+    """Return the content type of a request, without its parameters."""
     found = next((value for name, value in headers if name == "content-type"), "")
     return found.partition(";")[0].strip().lower()
 
 
 def check_body(kind: str, body: bytes, *, forms: bool) -> Any:
-    """What JSON says, None of any other body; refuses what no route can read."""
+    """Return the value of a JSON body, None for a form or an empty body; refuse other types (415)."""
     if not body:
         return None
     if kind == JSON:
         return check_json(body)
     if not (forms and kind == FORM):
-        raise RequestRefused(415, "wrong_kind", f"a body of kind {kind!a} is not taken", remedy=f"Send {JSON}.")
+        raise RequestRefused(415, "wrong_kind", f"the content type {kind!a} is not supported", remedy=f"Send {JSON}.")
     return None
 
 
 def check_json(body: bytes) -> Any:
-    """What it says; refuses JSON that is malformed, or holds what a store cannot keep."""
+    """Return the value of a JSON body; refuse JSON that is malformed or holds a value that a store cannot hold."""
     try:
         text = body.decode()
         found = json.loads(
@@ -46,25 +46,25 @@ def check_json(body: bytes) -> Any:
         )
     except (UnicodeDecodeError, json.JSONDecodeError) as problem:
         raise RequestRefused(
-            400, "malformed_json", f"the body is no JSON: {problem}", remedy="Send UTF-8 JSON."
+            400, "malformed_json", f"the body is not JSON: {problem}", remedy="Send UTF-8 JSON."
         ) from problem
     except RecursionError as problem:
         raise _too_deep() from problem
     _check_depth(found)
-    # Only an escape can make a lone surrogate or a NUL of valid UTF-8.
+    # In valid UTF-8 only an escape can yield a lone surrogate or a NUL.
     if "\\u" in text:
         _check_texts(found)
     return found
 
 
 def _constant(word: str) -> float:
-    raise _bad(f"{word} is no number of JSON", "Leave out what could not be computed.")
+    raise _bad(f"{word} is not a JSON number", "Leave out values that could not be computed.")
 
 
 def _float(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise _bad(f"{text[:40]} is beyond what a number can be", "Give a finite number.")
+        raise _bad(f"{text[:40]} is too large for a number", "Give a finite number.")
     return number
 
 
@@ -78,7 +78,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         twice = first_repeated(name for name, _ in pairs)
-        raise _bad(f"the field {twice!a} is there twice", "Give it once.")
+        raise _bad(f"the field {twice!a} occurs twice", "Give it once.")
     return found
 
 

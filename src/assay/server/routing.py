@@ -45,11 +45,11 @@ __all__ = [
 
 # --- Query parameters ---
 #
-# A mistyped filter that is passed over answers with everything, which looks like a filter that matched everything.
-# Addresses outside `/api/` are exempt: probes and browsers add parameters of their own.
+# If a mistyped filter were ignored, the answer would hold everything, as if the filter matched everything. Addresses
+# outside `/api/` are exempt: probes and browsers add parameters of their own.
 
 MOST_NAMED = 5
-"""Unknown names that one error repeats."""
+"""Unknown names that an error lists."""
 
 
 def refuse_unknown_parameters(request: Request) -> None:
@@ -83,20 +83,20 @@ IdInPath = Annotated[str, Path(min_length=1, max_length=128, pattern=NAME)]
 
 # --- Routes ---
 #
-# A `Resource` collects the routes of one subject. There is no way to add one without an act, and the guard refuses
-# what has none. The function takes `asked` (who calls, and the services) and whatever FastAPI reads from path, query
-# and body; it returns a pydantic value, which is written in the same thread. One that takes nothing but a body is
-# called without FastAPI when the body is sound (`Straight`): half the time that the event loop has for a request.
+# A `Resource` collects the routes of one topic. Every route names an act; the guard refuses a route without one. The
+# function takes `asked` (the caller and the services) and the parameters that FastAPI reads from path, query and body;
+# it returns a pydantic value, which is serialised in the same thread. A function that takes nothing but a body is
+# called without FastAPI when the body is valid (`Straight`), which halves the time on the event loop.
 
 ALWAYS = (400, 401, 403, 413, 415, 421, 422, 429, 500, 503)
-"""What any route may answer."""
+"""Statuses of errors that every route may answer with."""
 ACT = "__assay_act__"
-"""Where an endpoint says which act of the table it is."""
+"""Attribute of an endpoint: its act."""
 STRAIGHT = "__assay_straight__"
-"""Where it says how it is called without FastAPI."""
+"""Attribute of an endpoint: how it is called without FastAPI."""
 
 SHOWN_ONCE = "__assay_shown_once__"
-"""Where it says what of its answer is shown once."""
+"""Attribute of an endpoint: the part of its answer that is shown once."""
 
 SECURITY_SCHEMES: Mapping[str, dict[str, str]] = {
     "token": {
@@ -111,46 +111,46 @@ SECURITY_SCHEMES: Mapping[str, dict[str, str]] = {
         "description": "The cookie of a browser that signed in at `/login`; `__Host-assay_session` over HTTPS.",
     },
 }
-"""How a caller proves who it is; either is enough. A server that is open to its own machine asks for none."""
+"""How a caller authenticates; either is enough. A server that is open to its own machine needs none."""
 
 Handler = Callable[..., Any]
 
 
 class Body(BaseModel):
-    """What a client sends: no unknown fields, no NaN. Numbers and truth values are strict by their own fields."""
+    """The body of a request: unknown fields and NaN are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Result(BaseModel):
-    """What a client is given."""
+    """The body of a response."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class RouteCall(NamedTuple):
-    """Who calls, and what serves them."""
+    """The caller of a route, and the services to answer with."""
 
     services: Services
     known: Grant | None
-    """None: the route is for everybody, and nobody asked who calls."""
+    """The caller's grant; None: the route is public and callers are not authenticated."""
     request_id: str
 
     @property
     def grant(self) -> Grant:
         """What the caller may do."""
         if self.known is None:
-            raise RuntimeError("a route for everybody has no caller")
+            raise RuntimeError("a public route has no caller")
         return self.known
 
     @property
     def engine(self) -> Engine:
-        """The memory."""
+        """The engine of the memory."""
         return self.services.engine
 
     @property
     def scope(self) -> Scope:
-        """Whose rows: the server's word, never the client's."""
+        """The tenant and principal whose rows are used; set by the server, never by the client."""
         return self.grant.scope
 
     @property
@@ -160,7 +160,7 @@ class RouteCall(NamedTuple):
 
     @property
     def caller(self) -> Caller:
-        """Who calls, as verbs know them."""
+        """The caller, as verbs take it."""
         return Caller(
             opened=self.services.engine,
             settings=self.services.settings,
@@ -189,19 +189,19 @@ class Route:
     handler: Handler
     status: int = 200
     fails: tuple[int, ...] = ()
-    """What it may answer besides what every route may."""
+    """Statuses of errors besides those of every route (`ALWAYS`)."""
     response: type[BaseModel] | None = None
-    """None: what the handler says it returns."""
+    """Model of the response; None: the return type of the handler."""
     response_type: Any = None
-    """The same for a type that is no model, such as a record."""
+    """The same for a type that is not a model, such as a record."""
     responses: Mapping[int | str, dict[str, Any]] = field(default_factory=dict)
-    """What else the description says of answers."""
+    """Further responses for the OpenAPI description."""
     shown_once: ShownOnce | None = None
-    """What of the answer is a secret that only its first receiver may see."""
+    """The part of the answer that is a secret and only the first receiver may see."""
 
 
 class Resource:
-    """The routes of one subject."""
+    """The routes of one topic."""
 
     def __init__(self, prefix: str, tag: str) -> None:
         self.prefix = prefix
@@ -210,23 +210,23 @@ class Resource:
         self._router: APIRouter | None = None
 
     def get(self, path: str, act: Act, *fails: int, **more: Any) -> Callable[[Handler], Handler]:
-        """A route that reads."""
+        """Register a route that reads."""
         return self.on("GET", path, act, *fails, **more)
 
     def post(self, path: str, act: Act, *fails: int, **more: Any) -> Callable[[Handler], Handler]:
-        """A route that adds or does something."""
+        """Register a route that adds or does something."""
         return self.on("POST", path, act, *fails, **more)
 
     def put(self, path: str, act: Act, *fails: int, **more: Any) -> Callable[[Handler], Handler]:
-        """A route that sets something."""
+        """Register a route that sets something."""
         return self.on("PUT", path, act, *fails, **more)
 
     def delete(self, path: str, act: Act, *fails: int, **more: Any) -> Callable[[Handler], Handler]:
-        """A route that takes something away."""
+        """Register a route that removes something."""
         return self.on("DELETE", path, act, *fails, **more)
 
     def on(self, method: str, path: str, act: Act, *fails: int, **more: Any) -> Callable[[Handler], Handler]:
-        """Any route; `more` are further fields of `Route`."""
+        """Register a route with any method; `more` are further fields of `Route`."""
 
         def register(handler: Handler) -> Handler:
             whole = self.prefix + path
@@ -237,14 +237,14 @@ class Resource:
         return register
 
     def add_to(self, app: FastAPI) -> None:
-        """Let the application answer them. Applications of one process share the routes."""
+        """Add the routes to the application. Applications of one process share them."""
         if self._router is None:
             self._router = self._make_router()
         # Not `include_router`: the guard looks up the policy of each route in the list of the application.
         app.router.routes.extend(self._router.routes)
 
     def _make_router(self) -> APIRouter:
-        """Let FastAPI read the signature of each handler, which is most of the work of making an application."""
+        """Let FastAPI read the signature of each handler; this takes most of the time of building an application."""
         router = APIRouter()
         for route in self.routes:
             router.add_api_route(
@@ -264,25 +264,25 @@ class Resource:
 
 
 class Straight(NamedTuple):
-    """A route that needs only who calls and a body."""
+    """A route that needs only the caller and a body, so that it can be called without FastAPI."""
 
     route: Route
     body: type[Body]
 
     def read(self, sent: Any) -> Body | None:
-        """The body, of JSON that was read already; None: FastAPI has to say what is wrong with it."""
+        """Return the body from parsed JSON; None if it is invalid, so that FastAPI makes the error."""
         try:
             return self.body.model_validate(sent)
         except ValidationError:
             return None
 
     async def answer(self, asked: RouteCall, body: Body) -> Response:
-        """What the route answers; raises what the handler does."""
+        """Call the handler and return its response; errors of the handler are raised."""
         return await _off_the_loop(self.route, {"asked": asked, "body": body})
 
 
 def answering(route: Route) -> Handler:
-    """The handler as FastAPI calls it: off the event loop, its result written there too."""
+    """Return the handler as FastAPI calls it: it runs and serialises its result off the event loop."""
     handler = route.handler
     waits = inspect.iscoroutinefunction(handler)
     signature = inspect.signature(handler, eval_str=True)
@@ -309,7 +309,7 @@ async def _off_the_loop(route: Route, given: dict[str, Any]) -> Response:
 
 
 def with_act(act: Act) -> Callable[[Handler], Handler]:
-    """Name the act of an endpoint that is not declared by a `Resource`, such as a page."""
+    """Set the act of an endpoint that is not declared by a `Resource`, such as a page."""
 
     def add_act(endpoint: Handler) -> Handler:
         setattr(endpoint, ACT, act)
@@ -319,43 +319,43 @@ def with_act(act: Act) -> Callable[[Handler], Handler]:
 
 
 def act_of(endpoint: object) -> Act | None:
-    """The act an endpoint names; None: it names none, so nobody may call it."""
+    """Return the act of an endpoint; None: it has none, so it may not be called."""
     found: Act | None = getattr(endpoint, ACT, None)
     return found
 
 
 def policy_of(endpoint: object) -> Policy | None:
-    """The policy of the act an endpoint names."""
+    """Return the policy of an endpoint's act."""
     act = act_of(endpoint)
     return None if act is None else act.policy
 
 
 def straight_of(endpoint: object) -> Straight | None:
-    """How an endpoint is called without FastAPI, if it can be."""
+    """Return how an endpoint is called without FastAPI; None if it cannot be."""
     found: Straight | None = getattr(endpoint, STRAIGHT, None)
     return found
 
 
 def find_shown_once(endpoint: object) -> ShownOnce | None:
-    """What of an endpoint's answer is shown once."""
+    """Return the part of an endpoint's answer that is shown once, if any."""
     found: ShownOnce | None = getattr(endpoint, SHOWN_ONCE, None)
     return found
 
 
 def write_response(value: Any, status: int = 200) -> Response:
-    """A result as a response."""
+    """Return a result as a response."""
     if isinstance(value, Response):
         return value
     return Response(value.model_dump_json(), status_code=status, media_type="application/json")
 
 
 def _authority(act: Act) -> dict[str, Any]:
-    """What the description of the API says of who may call a route."""
-    said: dict[str, Any] = {"x-assay-act": act.name}
+    """Return what the OpenAPI description states about who may call a route."""
+    described: dict[str, Any] = {"x-assay-act": act.name}
     if act.policy is PUBLIC:
-        return {**said, "security": []}
+        return {**described, "security": []}
     schemes: list[dict[str, list[str]]] = [{name: []} for name in SECURITY_SCHEMES]
-    return {**said, "x-assay-access": act.policy.access.value, "security": schemes}
+    return {**described, "x-assay-access": act.policy.access.value, "security": schemes}
 
 
 def _result_type(handler: Handler) -> Any:

@@ -38,18 +38,18 @@ if TYPE_CHECKING:
 
 # --- Worker threads of one lane ---
 #
-# So a call crosses from the event loop to a thread once, and its answer back once; the loop has no part in whose turn
-# it is. Threads are there when there is something to do: another begins when all are busy, one ends when nothing came
-# for a while, and none keeps the process from ending.
+# A call passes from the event loop to a thread once, and its result back once; the queue between them decides the
+# order. Another thread starts when all are busy, a thread ends after a while without work, and none keeps the process
+# from ending.
 
 IDLE_S = 10.0
-"""A thread ends when nothing came for so long."""
+"""Seconds without work after which a thread ends."""
 
 CallResult = TypeVar("CallResult")
 
 
 class _Call(NamedTuple):
-    """What is to be done, and whoever waits for it."""
+    """A call, and the future that its caller awaits."""
 
     work: Callable[[], Any]
     answer: asyncio.Future[Any]
@@ -57,14 +57,14 @@ class _Call(NamedTuple):
     cpu_s: float | None
 
     def perform(self) -> None:
-        """Do it in this thread, unless nobody waits any more."""
+        """Run the call in this thread, unless it was cancelled."""
         if self.answer.cancelled():
             return
         try:
             done = partial(_set_result, self.answer, self.context.run(self._run_limited))
-        except BaseException as problem:  # noqa: BLE001 - whoever waits for it is told
+        except BaseException as problem:  # noqa: BLE001 - it is raised where the result is awaited
             done = partial(_set_exception, self.answer, problem)
-        # A loop that has ended takes no answers.
+        # The event loop may be closed by now.
         with suppress(RuntimeError):
             self.answer.get_loop().call_soon_threadsafe(done)
 
@@ -76,7 +76,7 @@ class _Call(NamedTuple):
 
 
 class WorkerThreads:
-    """So many threads at most, and so many calls that may wait for them."""
+    """A pool of at most `threads` threads, with a limit on the calls that wait for one."""
 
     def __init__(self, threads: int, waiting: int, *, idle_s: float = IDLE_S, cpu_s: float | None = None) -> None:
         """`cpu_s`: seconds of processor time that each call may use."""
@@ -92,11 +92,11 @@ class WorkerThreads:
 
     @property
     def threads(self) -> int:
-        """How many are there now."""
+        """How many threads there are now."""
         return self._threads
 
     async def run(self, work: Callable[[], CallResult]) -> CallResult:
-        """Do something off the event loop."""
+        """Run `work` in a thread, off the event loop; raise `ServerBusy` if too many calls wait."""
         if self._open >= self._most + self._waiting:
             raise ServerBusy(f"{self._waiting} calls are waiting already", remedy="Call again in a few seconds.")
         answer: asyncio.Future[CallResult] = asyncio.get_running_loop().create_future()
@@ -123,7 +123,7 @@ class WorkerThreads:
                     return
 
     def _may_end(self) -> bool:
-        """Whether a thread that waited in vain may end: not when a call came just now."""
+        """Whether a thread that got no work may end: not if a call has come just now."""
         with self._lock:
             leaves = self._calls.empty()
             self._threads -= leaves
@@ -137,7 +137,7 @@ def _set_result(waiting: asyncio.Future[CallResult], result: CallResult) -> None
 
 def _set_exception(waiting: asyncio.Future[Any], problem: BaseException) -> None:
     if not waiting.done():
-        # No future takes a StopIteration.
+        # A future cannot hold a StopIteration.
         waiting.set_exception(RuntimeError(repr(problem)) if isinstance(problem, StopIteration) else problem)
 
 
@@ -147,7 +147,7 @@ SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 
 
 
 class ServerMetrics:
-    """One server's numbers. Labels are declared paths and codes of errors, so their number is bounded."""
+    """The metrics of one server. Labels are declared paths and error codes, so their number is limited."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -170,28 +170,28 @@ class ServerMetrics:
         )
 
     def write(self) -> bytes:
-        """Everything, as Prometheus reads it."""
+        """Return all metrics in the text format of Prometheus."""
         return generate_latest(self.registry)
 
 
 # --- Services of a request ---
 #
-# Pages find it at `request.app.state.services`; the caller's grant is `request.scope[GRANT]`. A call waits for a free
-# thread; when too many wait already it is refused at once.
+# Pages find the services at `request.app.state.services`; the caller's grant is `request.scope[GRANT]`. A call waits
+# for a free thread; when too many wait already it is refused at once.
 
 GRANT = "assay.grant"
-"""Where the guard leaves the caller's grant in the request's scope."""
+"""Key in the request's scope: the caller's grant, set by the guard."""
 SIGNED_IN = "assay.signed_in"
-"""Where it leaves whether the caller is a browser that signed in, and can sign out."""
+"""Key in the request's scope: whether the caller is a browser that signed in, and can sign out."""
 REQUEST_ID = "assay.request_id"
-"""Where it leaves the request's own id."""
+"""Key in the request's scope: the id of the request."""
 THREADS = 2
-"""Short calls worked on at once. Python does one thing at a time: more would wait for each other in no order, and each
-keeps memory of its own."""
+"""Threads for short calls. Python runs one thread at a time: more would compete in no defined order, and each has
+memory of its own."""
 PAGES = 2
-"""The same of pages for people."""
+"""Threads for pages."""
 LONG = 4
-"""The same of calls that take seconds."""
+"""Threads for calls that take seconds."""
 WAITING = 256
 """Calls that may wait for a thread."""
 
@@ -199,7 +199,7 @@ T = TypeVar("T")
 
 
 class Lane(StrEnum):
-    """Calls that may keep each other waiting, and nobody else."""
+    """Groups of calls with threads of their own, so that one group does not delay another."""
 
     SHORT = "short"
     PAGES = "pages"
@@ -207,12 +207,12 @@ class Lane(StrEnum):
 
     @classmethod
     def of(cls, policy: Policy) -> Lane:
-        """The lane of a route of the API."""
+        """Return the lane of a route of the API."""
         return cls.LONG if policy.takes_long else cls.SHORT
 
 
 class Services:
-    """A memory in the service of HTTP clients."""
+    """What routes and pages use: the engine, tokens, worker threads, streams and metrics."""
 
     def __init__(
         self,
@@ -229,16 +229,16 @@ class Services:
         self.sign_ins = wiring.sign_ins_of(settings, engine.store, engine.clock)
         self.metrics = ServerMetrics()
         self.failures = TokenFailures(engine.clock)
-        """Tokens that opened nothing, in a header, a cookie or the login form."""
+        """Counts invalid tokens in a header, a cookie or the login form."""
         self.live = LiveQuestions(engine.store.ids, peers)
         self.streams = EventStreams()
-        """The event streams that are open."""
+        """The open event streams."""
         self.under_way: dict[str, str] = {}
         """Requests being answered: method and route by the request's id."""
         self.interrupted: list[tuple[str, str]] = []
-        """Requests that the end of the server cut off."""
+        """Requests that were not finished when the server stopped."""
         self.alongside: list[Callable[[], AbstractAsyncContextManager[Any]]] = []
-        """What lasts as long as the server does, such as another protocol that it serves."""
+        """Contexts to enter while the server runs, such as another protocol that it serves."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._lanes = {
             Lane.SHORT: WorkerThreads(threads, waiting, cpu_s=settings.server_request_cpu_s),
@@ -248,62 +248,62 @@ class Services:
 
     @property
     def clock(self) -> Clock:
-        """The engine's."""
+        """The clock of the engine."""
         return self.engine.clock
 
     @property
     def own_scope(self) -> Scope:
-        """The settings' own: of whoever runs the server."""
+        """The scope of the settings: the tenant and principal that run the server."""
         return wiring.scope_of(self.settings)
 
     def shelf(self, scope: Scope) -> Shelf:
-        """The runs, datasets and labels that a caller may see: there is no other way to them."""
+        """Return the runs, datasets and labels that a caller may see; routes reach them only through this."""
         return wiring.shelf_of(self.settings, self.engine, scope)
 
     @cached_property
     def stored_tokens(self) -> StoredTokens:
-        """Knows the tokens that the store keeps."""
+        """Authenticates callers by the tokens in the store."""
         return StoredTokens(self.engine.store, self.engine.clock)
 
     def cut_off(self, request_id: str) -> None:
-        """Remember that a request was not answered to its end."""
+        """Record that a request was not answered completely."""
         self.interrupted.append((request_id, self.under_way.get(request_id, "")))
 
     def keep(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Begin work that goes on to its end even when whoever asked for it has gone."""
+        """Start work that runs to its end even if the caller disconnects."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     async def finish(self, deadline_s: float) -> int:
-        """Wait for work that goes on by itself; how much of it did not end in time."""
+        """Wait for work started by `keep`; return how many pieces did not end in time."""
         if not self._tasks:
             return 0
         _, left = await asyncio.wait(set(self._tasks), timeout=deadline_s)
         return len(left)
 
     async def run(self, work: Callable[[], T], lane: Lane = Lane.SHORT) -> T:
-        """Do something off the event loop."""
+        """Run `work` in a thread of a lane, off the event loop."""
         return await self._lanes[lane].run(work)
 
     async def run_long(self, work: Callable[[], T]) -> T:
-        """Do something that takes seconds off the event loop."""
+        """Run `work` that takes seconds in a thread, off the event loop."""
         return await self.run(work, Lane.LONG)
 
 
 def services_of(request: Request) -> Services:
-    """What a request is served with."""
+    """Return the services of a request."""
     found: Services = request.app.state.services
     return found
 
 
 def grant_of(request: Request) -> Grant:
-    """What the caller may do."""
+    """Return the grant of the caller."""
     found: Grant = request.scope[GRANT]
     return found
 
 
 def scope_of(request: Request) -> Scope:
-    """Whose rows the caller sees."""
+    """Return the tenant and principal of the caller."""
     return grant_of(request).scope

@@ -51,88 +51,87 @@ __all__ = [
 # --- The socket and the server ---
 
 GOODBYE_S = 10
-"""How long requests under way may go on after the server was told to stop."""
+"""Seconds that open requests may take after the server is stopped."""
 
 
 def listen_together(host: str, port: int, count: int) -> list[socket.socket]:
-    """A socket for each of so many processes, all at one address.
+    """Open a socket for each of `count` processes, all at one address.
 
-    On Linux each has its own, and the kernel deals connections out among them: of one that they share, the process that
-    wakes first takes every connection that waits, and the others none.
+    On Linux each process has its own, and the kernel distributes connections among them. With a shared socket, the
+    process that wakes first would take every waiting connection.
     """
     alone = listen(host, port)
     if count == 1 or sys.platform != "linux":
         return [alone] * count
     with alone:
-        # Nobody else was there: beside others, a second server at the same address would not be noticed.
+        # The first socket made sure that the address was free: with SO_REUSEPORT a second server would go unnoticed.
         port = alone.getsockname()[1]
     return [listen(host, port, beside_others=True) for _ in range(count)]
 
 
 def make_server_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
-    """How the application is served."""
+    """Return uvicorn's configuration for the application."""
     return serving.make_config(app, settings, goodbye_s=GOODBYE_S)
 
 
 class Server(uvicorn.Server):
-    """uvicorn, which says that it stops before it waits for the connections that are open."""
+    """uvicorn's server, with a callback that runs at shutdown before it waits for open connections."""
 
     def __init__(self, config: uvicorn.Config, on_stop: Callable[[], None]) -> None:
         super().__init__(config)
         self._on_stop = on_stop
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End what would stay open by itself, then wait for requests under way."""
+        """Call `on_stop`, then wait for open requests."""
         self._on_stop()
         await super().shutdown(sockets)
 
 
 def run(app: ASGIApp, settings: Settings, at: socket.socket, on_stop: Callable[[], None]) -> None:
-    """Serve until told to stop (Ctrl-C, SIGTERM), on the quicker event loop where there is one.
+    """Serve until stopped (Ctrl-C, SIGTERM), with uvloop if it is installed.
 
-    `on_stop` is called on the event loop when the server is told to stop.
+    `on_stop` is called on the event loop at the beginning of the shutdown.
     """
     anyio.run(serve, app, settings, at, on_stop, backend_options={"use_uvloop": find_spec("uvloop") is not None})
 
 
 async def serve(app: ASGIApp, settings: Settings, at: socket.socket, on_stop: Callable[[], None]) -> None:
-    """The same on a loop that runs already."""
+    """Serve until stopped, on the running event loop."""
     await Server(make_server_config(app, settings), on_stop).serve(sockets=[at])
 
 
 # --- Several processes on one socket ---
 #
-# Each process opens the store for itself; what one writes the others see. A process that dies is replaced. What is
-# counted or remembered in a process (rates, tokens of the last two seconds) is so for each of them; questions that are
-# being answered are shown by all of them (`peers`). With a process for each core, each keeps to its own
-# (`design/worker-processes-and-cores.md`).
+# Each process opens the store for itself; what one writes the others see. A process that dies is replaced. Request
+# rates and cached tokens are kept by each process separately; live questions are shown by all of them (`Peers`). With
+# as many processes as cores, each process is bound to one core (`design/worker-processes-and-cores.md`).
 
 PROCESS_GOODBYE_S = 40.0
-"""How long a process may take to end before it is made to."""
+"""Seconds that a process may take to end before it is killed."""
 MOST_DEATHS = 10
-"""Processes that may die before the others are not let go on either."""
+"""Processes that may die before the whole server stops."""
 TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8
-"""Options of the C library, by their numbers."""
+"""Options of `mallopt`, by their numbers."""
 LARGE = 256 * 1024
-"""Bytes from which on a block is worth giving back by itself."""
+"""Bytes from which on a freed block goes back to the system."""
 Begun = Callable[[], None]
 
 
 class Serving(NamedTuple):
-    """What is served, and to whom."""
+    """How to serve: settings, accepted callers and names, and what processes share."""
 
     settings: Settings
     open_here: bool
     names: tuple[str, ...]
     secret: bytes | None = None
     peers: Peers | None = None
-    """The other processes, where several serve together."""
+    """The other processes, if several serve together."""
     mount: Mount | None = None
-    """Another protocol to serve; only by one process, since its sessions live in one."""
+    """Another protocol to serve; only with one process, since its sessions are in memory."""
 
 
 def serve_here(how: Serving, at: socket.socket, begun: Begun) -> None:
-    """Serve in this process until told to stop; `begun` is called when the socket is about to be answered."""
+    """Serve in this process until stopped; `begun` is called just before the first connection is accepted."""
     _return_freed_memory()
     with wiring.serving(how.settings) as engine:
         services = Services(engine, how.settings, threads=how.settings.server_threads, peers=how.peers)
@@ -145,10 +144,10 @@ def serve_here(how: Serving, at: socket.socket, begun: Begun) -> None:
 
 
 def _return_freed_memory() -> None:
-    """Let large blocks go back to the system when they are freed, and threads share two heaps.
+    """Let the C library return large freed blocks to the system, and let threads share two heaps.
 
-    By itself the C library keeps such blocks after the first one, among others that stay; an index that is folded again
-    and again would leave some megabytes behind each time. Whoever has set the library up has decided for themselves.
+    By default it raises its threshold after the first large block and keeps later ones, so that each folding of an
+    index would leave some megabytes behind. If variables named `MALLOC_...` are set, nothing is changed.
     """
     if sys.platform != "linux" or any(name.startswith("MALLOC_") for name in os.environ):
         return
@@ -160,15 +159,15 @@ def _return_freed_memory() -> None:
 
 
 def _exempt_loaded_objects() -> None:
-    """What was loaded stays for as long as the process: looking through it for garbage again and again helps nobody."""
+    """Exempt all loaded objects from garbage collection: they live as long as the process."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
 
 
 def serve_together(how: Serving, at: Sequence[socket.socket], begun: Begun) -> None:
-    """Serve in a process for each of these sockets until told to stop."""
-    # Here first: a store that must be migrated, or cannot be opened, is no matter for several at once.
+    """Serve in a process for each of these sockets until stopped."""
+    # Open the store here first: a migration, or a store that cannot be opened, must not concern several processes.
     with wiring.open_engine(how.settings, run_once=True) as engine:
         if not how.open_here:
             stored = Services(engine, how.settings).stored_tokens.exist()
@@ -190,7 +189,7 @@ def serve_together(how: Serving, at: Sequence[socket.socket], begun: Begun) -> N
 
 
 class _Seat(NamedTuple):
-    """Where a process serves, on which core if on one alone, and where the other processes find it."""
+    """The socket of a process, its core if it is bound to one, and its address for the other processes."""
 
     at: socket.socket
     core: int | None
@@ -198,20 +197,20 @@ class _Seat(NamedTuple):
 
 
 def cores_for(processes: int, cores: Sequence[int]) -> Sequence[int | None]:
-    """A core for each process when there are as many of both; none otherwise."""
+    """Return a core for each process if there are as many cores as processes, else None for each."""
     return cores if len(cores) == processes else [None] * processes
 
 
 def keep_to(core: int) -> None:
-    """Let this thread, and every thread it begins, run on one core alone."""
+    """Bind this thread, and every thread it starts, to one core."""
     if sys.platform == "linux":
-        # A core may have been taken away meanwhile; any other does as well.
+        # The core may no longer be available; then any core will do.
         with suppress(OSError):
             os.sched_setaffinity(0, {core})
 
 
 def _cores_here() -> list[int]:
-    """The cores this process may use, where they can be told apart."""
+    """Return the cores this process may use; none on systems that do not list them."""
     return sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
 
 
@@ -222,7 +221,7 @@ def _start_process(how: Serving, seat: _Seat) -> BaseProcess:
 
 
 def _work(how: Serving, seat: _Seat) -> None:
-    """What a process does."""
+    """Serve; the main function of each process."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: sys.exit(0))
     if seat.core is not None:
@@ -231,7 +230,7 @@ def _work(how: Serving, seat: _Seat) -> None:
 
 
 def _replace_dead(how: Serving, seats: Sequence[_Seat], running: list[BaseProcess]) -> None:
-    """Start another, at the same place, for each that dies, until too many have."""
+    """Replace each process that dies, until too many have died."""
     for _ in range(MOST_DEATHS):
         wait([process.sentinel for process in running])
         running[:] = [

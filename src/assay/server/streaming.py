@@ -33,17 +33,17 @@ from assay.research.events import Listen, StageEvent
 # every reader is woken by the event itself, nothing polls. `EventStreams` turns a feed into a response and ends all
 # streams of the server when it stops. `stream_work` runs work that reports its own steps.
 #
-# A reader that cannot keep up misses the oldest events and is told how many (`dropped`). A connection that takes
-# nothing at all is closed by the gateway (`server.stalled_s`), and one whose client has gone ends at once.
+# A reader that cannot keep up misses the oldest events and gets their number (`dropped`). A connection whose client
+# reads nothing is closed by the gateway (`server.stalled_s`), and one whose client has disconnected ends at once.
 
 EVENTS_KEPT = 256
-"""Events of one feed that are kept. A question has about a dozen for each attempt."""
+"""Events that one feed keeps. A question has about a dozen for each attempt."""
 HEARTBEAT_S = 15.0
 """Seconds between comments that keep a silent connection open."""
 FAREWELL_S = 5.0
-"""Seconds in which a stream may send its last event after the server was told to stop."""
+"""Seconds in which a stream may send its last event after the server is stopped."""
 DROPPED = "dropped"
-"""The event that says how many events a slow reader missed."""
+"""The name of the event with the number of events that a slow reader missed."""
 KIND = "text/event-stream"
 _EVENT = {
     "type": "object",
@@ -71,7 +71,7 @@ class FeedEvent(NamedTuple):
 
 
 class _Wakes:
-    """The readers that wait for something, to be woken together."""
+    """Readers that wait for a change and are woken together."""
 
     def __init__(self) -> None:
         self._wakes: set[Wake] = set()
@@ -79,7 +79,7 @@ class _Wakes:
 
     @property
     def readers(self) -> int:
-        """How many wait, or are about to."""
+        """How many readers there are."""
         return len(self._wakes)
 
     @contextmanager
@@ -98,7 +98,7 @@ class _Wakes:
         with self._lock:
             wakes = list(self._wakes)
         for wake in wakes:
-            # The loop of a reader that is just going may be closed already.
+            # The event loop of a reader may be closed already.
             with suppress(RuntimeError):
                 wake()
 
@@ -124,12 +124,12 @@ class EventFeed(_Wakes):
         self.wake_all()
 
     def close(self) -> None:
-        """Say that no event follows, and wake the readers."""
+        """Mark the feed as complete, and wake the readers."""
         self.closed = True
         self.wake_all()
 
     def next_after(self, place: int) -> FeedEvent | None:
-        """Return the first kept event behind `place`; one of name `dropped` where events between them are gone."""
+        """Return the first kept event after `place`; a `dropped` event if events in between are gone."""
         with self._lock:
             if not self._events or place >= self._added:
                 return None
@@ -140,14 +140,14 @@ class EventFeed(_Wakes):
             return self._events[place + 1 - oldest]
 
     async def read(self, after: int = 0, streams: EventStreams | None = None) -> AsyncIterator[FeedEvent]:
-        """Yield every event behind `after` as it comes, until the work has ended or the server stops."""
+        """Yield every event after `after` as it comes, until the work has ended or the server stops."""
         changed, loop = asyncio.Event(), asyncio.get_running_loop()
         wake = partial(loop.call_soon_threadsafe, changed.set)
         place, stops = after, streams or EventStreams()
         with self.waking(wake), stops.waking(wake):
             while not stops.stopping:
                 changed.clear()
-                # Before looking for an event: what is added after this wakes the reader again.
+                # Read before looking for an event: an event added after this wakes the reader again.
                 closed = self.closed
                 event = self.next_after(place)
                 if event is not None:
@@ -173,16 +173,16 @@ class EventStreams(_Wakes):
         self.wake_all()
 
     def respond(self, feed: EventFeed, last: Last, *, after: int = 0, numbered: bool = False) -> EventSourceResponse:
-        """Return a response that sends the events behind `after`, then what `last` makes.
+        """Return a response that sends the events after `after`, then the event that `last` makes.
 
-        `numbered`: events carry their place as id, so that a browser that comes back is told what it has missed.
+        `numbered`: events have their place as id, so that a browser that reconnects gets the events it has missed.
         """
         return EventSourceResponse(
             self._send_events(feed, last, after, numbered=numbered),
             sep="\n",
             ping=self._heartbeat_s,
             ping_message_factory=lambda: ServerSentEvent(comment="still at work", sep="\n"),
-            # The library cancels a stream when it sees the signal to stop; this leaves it time for its last event.
+            # The library cancels a stream at shutdown; this leaves time for its last event.
             shutdown_grace_period=FAREWELL_S,
         )
 
@@ -197,7 +197,7 @@ class EventStreams(_Wakes):
 
 
 def as_sent(name: str, data: dict[str, Any], *, place: int | None = None) -> ServerSentEvent:
-    """Return an event as it goes over the wire."""
+    """Return an event in the format of server-sent events."""
     body = json.dumps(data, ensure_ascii=True, allow_nan=False, default=str)
     return ServerSentEvent(body, event=name, id=None if place is None else str(place), sep="\n")
 
@@ -217,16 +217,16 @@ class WorkRunner(Protocol):
         ...
 
     def keep(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Begin work that goes on to its end."""
+        """Start work that runs to its end."""
         ...
 
     async def run_long(self, work: Callable[[], T]) -> T:
-        """Do something off the event loop."""
+        """Run `work` in a thread, off the event loop."""
         ...
 
 
 def stream_work(services: WorkRunner, request_id: str, work: Work) -> EventSourceResponse:
-    """Do `work` off the event loop and send what it tells; it runs to its end, whoever stops listening."""
+    """Run `work` off the event loop and send its events; it runs to its end even if the client disconnects."""
     feed = EventFeed()
     services.keep(_do(services, work, feed, request_id))
 
@@ -235,7 +235,7 @@ def stream_work(services: WorkRunner, request_id: str, work: Work) -> EventSourc
             return None
         problem = ServerBusy(
             "the server is being stopped",
-            remedy="The question is still answered and kept: look for it among the sessions when the server is back.",
+            remedy="The question is still answered and stored: look for it among the sessions when the server is back.",
         )
         return as_sent("error", _error(problem, request_id))
 
@@ -243,7 +243,7 @@ def stream_work(services: WorkRunner, request_id: str, work: Work) -> EventSourc
 
 
 async def _do(services: WorkRunner, work: Work, feed: EventFeed, request_id: str) -> None:
-    """Do the work; an error is its last event."""
+    """Run the work; an error becomes its last event."""
     try:
         await services.run_long(partial(work, feed.add))
     except AssayError as problem:
@@ -258,16 +258,15 @@ def _error(problem: AssayError, request_id: str) -> dict[str, Any]:
 
 # --- Live questions of other serving processes ---
 #
-# With `--workers N` a browser's connections end in any of N processes, and a question lives in the one that answers
-# it. Each process listens at a Unix socket, in a folder that only this user can open. A process that is asked about
-# another's question connects there and gets one JSON line for each thing that happens, when it happens: nothing polls,
-# and nothing passes through the store.
+# With `--workers N` a browser's connection may reach any of N processes, while a question lives in the process that
+# answers it. Each process listens on a Unix socket, in a folder that only this user can open. To follow a question of
+# another process, a process connects there and reads one JSON line per event as it happens; the store is not involved.
 
 Line = dict[str, Any]
 AnswerPeer = Callable[[str, str], AsyncIterator[Line]]
-"""What a process tells of a question, by tenant and ticket; nothing: it does not know it."""
+"""Yields the lines about a question, by tenant and ticket; no line if this process does not have it."""
 ANSWER_S = 5.0
-"""Seconds in which a process must say whether it knows a question."""
+"""Seconds in which a process must answer whether it has a question."""
 
 
 class Peers:
@@ -282,9 +281,9 @@ class Peers:
 
     @asynccontextmanager
     async def answering(self, tell: AnswerPeer) -> AsyncIterator[None]:
-        """Answer the other processes for as long as this lasts."""
+        """Answer the other processes until the context ends."""
         door = self._door(self.number)
-        # A process that died left its socket behind; this one takes its place.
+        # A process that crashed leaves its socket behind; this one replaces it.
         door.unlink(missing_ok=True)
         server = await asyncio.start_unix_server(partial(_answer, tell), door)
         try:
@@ -294,7 +293,7 @@ class Peers:
             door.unlink(missing_ok=True)
 
     def ask(self, number: int, tenant: str, ticket: str) -> Iterator[Line]:
-        """Yield what another process tells of a question, as it tells it; nothing where it cannot be reached."""
+        """Yield the lines of another process about a question as they come; none if it cannot be reached."""
         with suppress(OSError, ValueError), closing(socket.socket(socket.AF_UNIX)) as connection:
             connection.settimeout(ANSWER_S)
             connection.connect(str(self._door(number)))
@@ -302,13 +301,13 @@ class Peers:
             with connection.makefile("rb") as lines:
                 for place, line in enumerate(lines):
                     if place == 0:
-                        # Minutes may pass between two events; a process that ends closes the connection.
+                        # Minutes may pass between two events; the connection closes when the process ends.
                         connection.settimeout(None)
                     yield json.loads(line)
 
 
 async def _answer(tell: AnswerPeer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    # A peer that has gone, or speaks otherwise, is not waited for.
+    # A peer that disconnects or sends something else is ignored.
     with suppress(OSError, ValueError, TimeoutError):
         asked = json.loads(await asyncio.wait_for(reader.readline(), ANSWER_S))
         async for line in tell(asked["tenant"], asked["ticket"]):
@@ -323,15 +322,15 @@ def _encode_line(line: Line) -> bytes:
 
 # --- Live questions of this process ---
 #
-# A browser that lost the stream, or came late, is told from the event it has not seen; one that never came back costs
-# nothing. Only so many run at once, and only so many are remembered. The events of a question are an `EventFeed`
-# (`streaming`). A question that another serving process answers is followed there (`peers`) and copied as it goes on.
+# The events of a question are an `EventFeed`, so a browser that reconnects or comes late gets the events it has not
+# seen. The number of questions that run at once, and of those kept, is limited. A question that another serving process
+# answers is followed there (`Peers`) and copied as it goes on.
 
 AT_ONCE = 4
 """Questions that are answered at the same time."""
 REMEMBERED = 200
 """Questions whose events are kept, the newest."""
-LOST = "The process that answered this question ended before the answer was there. Ask again."
+LOST = "The process that answered this question ended before the answer was ready. Ask again."
 _log = logging.getLogger(__name__)
 
 Answering = Callable[[Listen], ResearchAnswer]
@@ -339,21 +338,21 @@ Answering = Callable[[Listen], ResearchAnswer]
 
 @dataclass(slots=True)
 class LiveQuestion:
-    """One question on its way."""
+    """A question that is being answered."""
 
     ticket: str
     scope: Scope
     question: str
     feed: EventFeed = field(default_factory=EventFeed)
-    """What has happened so far."""
+    """Its events so far."""
     log_id: str = ""
-    """Under which it is kept; empty until it is answered."""
+    """The id of the stored answer; empty until it is answered."""
     problem: str = ""
     """Why it ended without an answer."""
 
     @property
     def ended(self) -> bool:
-        """Whether it was answered, or given up."""
+        """Whether it was answered or has failed."""
         return self.feed.closed
 
 
@@ -368,11 +367,11 @@ class LiveQuestions:
         self._lock = threading.Lock()
 
     def start(self, scope: Scope, question: str, answering: Answering) -> LiveQuestion:
-        """Begin to answer; returns at once."""
+        """Start answering in a thread; return at once."""
         with self._lock:
             if sum(not live.ended for live in self._known.values()) >= AT_ONCE:
                 raise ServerBusy(f"{AT_ONCE} questions are being answered", remedy="Ask again in a few seconds.")
-            # The number at its end says which process answers it.
+            # The number at the end of the ticket is that of the process that answers it.
             place = "" if self.peers is None else f"-{self.peers.number}"
             live = LiveQuestion(ticket=f"{self._ids.new('ask')}{place}", scope=scope, question=question)
             _remember(self._known, live)
@@ -380,17 +379,17 @@ class LiveQuestions:
         return live
 
     def get(self, scope: Scope, ticket: str) -> LiveQuestion:
-        """Return a question that the caller may see; one of another process may have to be asked for there."""
+        """Return a question that the caller may see, following it in another process if needed."""
         found = self._known.get(ticket) or self._copies.get(ticket) or self._copy_from_peer(scope, ticket)
         if found is None or found.scope.tenant != scope.tenant:
             raise RecordNotFound(
-                "this question is not being answered any more",
-                remedy="The server was started again since, or it was long ago: it is in the list of questions.",
+                "this question is no longer being answered",
+                remedy="The server was restarted, or it was long ago: look for it in the list of questions.",
             )
         return found
 
     async def tell(self, streams: EventStreams, tenant: str, ticket: str) -> AsyncIterator[Line]:
-        """Tell another process of a question: what it is, each event, and how it ended."""
+        """Yield the lines about a question for another process: its text, each event, and its result."""
         live = self._known.get(ticket)
         if live is None or live.scope.tenant != tenant:
             return
@@ -426,10 +425,10 @@ class LiveQuestions:
         try:
             answer = answering(listen)
             live.log_id = answer.log_id if answer.kept else ""
-            live.problem = "" if answer.kept else "The answer could not be kept; see the notices in the server's log."
+            live.problem = "" if answer.kept else "The answer could not be stored; see the notices in the server's log."
         except AssayError as problem:
             live.problem = f"{problem.message}. {problem.remedy}"
-        except Exception:  # noqa: BLE001 - the page is told instead of left waiting
+        except Exception:  # noqa: BLE001 - the page shows the problem instead of waiting for ever
             _log.exception("question %s failed", live.ticket)
             live.problem = "Assay itself failed; the server's log says more."
         finally:
@@ -437,14 +436,14 @@ class LiveQuestions:
 
 
 def _remember(questions: dict[str, LiveQuestion], live: LiveQuestion) -> None:
-    """Keep a question; of those that have ended, the oldest go."""
+    """Keep a question, and drop the oldest of those that have ended."""
     for old in [key for key, known in questions.items() if known.ended][: len(questions) + 1 - REMEMBERED]:
         del questions[old]
     questions[live.ticket] = live
 
 
 def _copy(copy: LiveQuestion, lines: Iterator[Line]) -> None:
-    """Let a copy go on as its question does, to the end."""
+    """Copy the events and the result of a question from its lines."""
     problem = LOST
     for line in lines:
         if "place" in line:

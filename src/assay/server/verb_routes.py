@@ -1,7 +1,7 @@
 """Routes made from the table of verbs: path, query and body are the fields of the request, the answer is the result.
 
-A field whose name stands in braces in the path is read from there. The other fields are the query of a GET or DELETE,
-and the JSON body of everything else.
+A field whose name is in braces in the path is read from there. The other fields are query parameters of a GET or
+DELETE, and the JSON body of other methods.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 STREAM = "stream"
-"""The field of a body that asks for every step as an event. It belongs to HTTP: no verb has it."""
+"""The field of a body that requests every step as an event. It exists in HTTP alone: no verb has it."""
 STREAMING = """
 
 With `stream` every step is an event `stage`, then comes one event `answer` (as without `stream`) or `error`."""
 
 
 def resource_of(family: Family) -> Resource:
-    """Return the routes of a family of verbs; addresses without parameters come before those that they fit."""
+    """Return the routes of a family of verbs; fixed addresses come before those with parameters that they match."""
     resource = Resource("", family.name)
     routes = [route_of(verb, verb.http) for verb in family.verbs if verb.http is not None]
     resource.routes += sorted(routes, key=lambda route: [part.startswith("{") for part in route.path.split("/")])
@@ -66,7 +66,7 @@ def _handler(verb: Verb[Any, Any], http: HttpRoute) -> Handler:
 
 
 def _streaming_handler(verb: Verb[Any, Any], http: HttpRoute) -> Handler:
-    """Return a function that answers at the end, or tells every step of the work as it happens."""
+    """Return a function that answers at the end, or streams every step of the work as it happens."""
 
     async def answer(asked: RouteCall, body: BaseModel | None = None, **given: Any) -> Response:
         request = _request(verb, body, given)
@@ -86,9 +86,9 @@ def _streaming_handler(verb: Verb[Any, Any], http: HttpRoute) -> Handler:
 
 
 def _request(verb: Verb[Any, Any], body: BaseModel | None, given: dict[str, Any]) -> Any:
-    """Return the request of a body, and of what stands in the path and the query.
+    """Return the request made of the body, the path and the query.
 
-    Each field was checked before; what fields say together is checked here.
+    Each field was validated before; here the combination of fields is validated.
     """
     sent = {} if body is None else {name: getattr(body, name) for name in body.model_fields_set if name != STREAM}
     try:
@@ -111,7 +111,7 @@ def _describe(answer: Handler, verb: Verb[Any, Any], http: HttpRoute, descriptio
 
 
 def _body_parameter(body: type[BaseModel], http: HttpRoute) -> inspect.Parameter:
-    """Return the parameter that takes a body; where the path says all that is needed, the body may be left out."""
+    """Return the parameter of the body; it is optional if the path holds all required fields."""
     if http.path_fields and not any(info.is_required() for info in body.model_fields.values()):
         return inspect.Parameter("body", POSITIONAL, default=None, annotation=body | None)
     return inspect.Parameter("body", POSITIONAL, annotation=body)
@@ -141,7 +141,7 @@ def _parameters(verb: Verb[Any, Any], http: HttpRoute) -> list[inspect.Parameter
         described = (Path if in_path else Query)(description=info.description)
         default = inspect.Parameter.empty if info.is_required() else info.get_default(call_default_factory=True)
         made.append(inspect.Parameter(name, POSITIONAL, default=default, annotation=Annotated[hints[name], described]))
-    # Python wants parameters with a default behind those without.
+    # Python requires parameters with a default to come after those without.
     return sorted(made, key=lambda parameter: parameter.default is not inspect.Parameter.empty)
 
 

@@ -1,4 +1,4 @@
-"""The dashboard: pages that the server renders, with small scripts of their own, without any other machine.
+"""The dashboard: pages that the server renders, with small scripts; nothing is loaded from other servers.
 
 Charts, style sheet and the wording of numbers are those of `assay.presentation`.
 
@@ -47,7 +47,7 @@ PAGES = (
 
 
 def add_pages(app: FastAPI) -> None:
-    """Let the application show every page, and the files that pages need."""
+    """Add every page, and the files that pages need, to the application."""
     for pages in PAGES:
         pages.add_to(app)
     answers.add_events(app)

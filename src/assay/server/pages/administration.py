@@ -31,7 +31,7 @@ FAR = 2**63 - 1
 
 @audit_pages.get("/evaluation/audit", acts.AUDIT_READ)
 def list_audit_entries(view: PageView) -> Page:
-    """The entries that fit, newest first; an operator may see those of every tenant."""
+    """List matching audit entries, newest first; an operator may list those of every tenant."""
     chosen = filters.time_range(view.query, view.clock.now(), default="all")
     wanted = AuditFilter(
         action=view.query_value("action") or None,
@@ -74,30 +74,30 @@ ADDRESS = "/evaluation/sign-ins"
 
 @sign_in_pages.get(ADDRESS, acts.TOKEN_READ)
 def list_sign_ins(view: PageView) -> Page:
-    """Every sign-in, newest first; those that are over stay for a month."""
+    """List every sign-in, newest first; those that have ended are listed for a month."""
     found = view.services.sign_ins.all(view.scope)
     return Page(template="sign_ins.html", context={"sign_ins": found, "said": view.query_value("said")})
 
 
 @sign_in_pages.post(ADDRESS + "/{session_id}/end", acts.TOKEN_CHANGE)
 def end_sign_in(view: PageView) -> Response:
-    """Let a sign-in open nothing from now on."""
+    """End a sign-in: its cookie is no longer valid."""
     view.services.sign_ins.end(view.scope, view.path["session_id"])
     return go_to(f"{ADDRESS}?said=ended")
 
 
 # --- `/evaluation/settings`: how answers are evaluated, and where each setting comes from ---
 #
-# Settings are read when the server starts. They stay in the file and the environment: this page says what is in force
-# and which lines would change it. How answers are evaluated concerns every tenant; paths, addresses and the other
-# settings of the server are shown to an operator alone.
+# Settings are read from the file and the environment when the server starts. This page shows their values and which
+# lines would change them. Every tenant sees how answers are evaluated; only an operator sees paths, addresses and the
+# other settings of the server.
 
 settings_pages = Pages("settings")
 
 
 @settings_pages.get("/evaluation/settings", acts.SETTINGS_READ)
 def show_settings(view: PageView) -> Page:
-    """What is in force."""
+    """Show the settings in force."""
     options = research_options(view.settings)
     checkpoints = [
         {
@@ -130,7 +130,7 @@ def show_settings(view: PageView) -> Page:
 
 
 def _again(checkpoint: Checkpoint, options: Any) -> str:
-    """What a checkpoint that does not pass leads to."""
+    """Return what happens when a checkpoint does not pass."""
     if checkpoint is Checkpoint.PLAN:
         return f"a new plan, up to {options.max_attempts}" if options.iterate else "nothing"
     if checkpoint is Checkpoint.ANSWER:
@@ -139,12 +139,12 @@ def _again(checkpoint: Checkpoint, options: Any) -> str:
 
 
 def _list_settings(view: PageView) -> list[tuple[Any, str]] | None:
-    """Every setting with its value; None for a caller who is not an operator."""
+    """Return every setting with its value; None for a caller who is not an operator."""
     if not view.grant.allows(acts.SETTINGS_READ_ALL.policy):
         return None
     return [(known, _value(view.settings, known)) for known in KNOWN]
 
 
-def _value(settings: Any, one: Any) -> str:
-    """As it may be shown: a store's address without its password."""
-    return fit_to_show(getattr(settings, one.name))
+def _value(settings: Any, setting: Any) -> str:
+    """Return the value of a setting without secrets, such as the password in a store's address."""
+    return fit_to_show(getattr(settings, setting.name))

@@ -34,7 +34,7 @@ overview_pages = Pages("overview")
 
 @overview_pages.get("/evaluation", acts.ANSWER_READ)
 def overview(view: PageView) -> Page:
-    """Everything that was asked in a range of time."""
+    """Show a summary of all questions in a time range."""
     chosen = filters.time_range(view.query, view.clock.now())
     with view.engine.store.reading(view.scope) as work:
         wanted = filters.research_filter(view.query, chosen)
@@ -58,7 +58,7 @@ def overview(view: PageView) -> Page:
 
 
 def _points(summary: Aggregates, days: tuple[DayOfResearch, ...]) -> list[charts.Point]:
-    """Week by week; a single week day by day."""
+    """Return the points of the trend: by week, or by day if there is only one week."""
     weeks = summary.trend.weeks
     if len(weeks) > 1:
         return [_point(week.begins.isoformat(), week.score) for week in weeks]
@@ -73,7 +73,7 @@ def _point(at: str, score: ScoreSummary | None) -> charts.Point:
 
 
 def _failures(summary: Aggregates) -> charts.Figure | None:
-    """The share of questions in which each dimension was below its bar."""
+    """Draw the share of questions in which each dimension was below its bar."""
     shares = {
         failure.dimension.replace("_", " "): failure.share for failure in summary.failures if failure.share is not None
     }
@@ -84,18 +84,18 @@ def _failures(summary: Aggregates) -> charts.Figure | None:
 
 pattern_pages = Pages("patterns")
 SHOWN = 12
-"""Questions listed under a pattern."""
+"""Questions listed with each pattern."""
 AT_ONCE = 5_000
-"""Sessions that are looked through without being asked twice; more take seconds."""
+"""Sessions that are analysed at once; more take seconds, so the page offers a button first."""
 
 
 @pattern_pages.get("/evaluation/patterns", acts.PATTERN_READ)
 def list_patterns(view: PageView) -> Page:
-    """What analysis finds in the questions of a time."""
+    """Show the patterns that the analysis finds in the questions of a time range."""
     chosen = filters.time_range(view.query, view.clock.now(), default="90d")
     wanted = filters.research_filter(view.query, chosen)
     if wanted.since is not None:
-        # To the hour, so that looking again a minute later is looking at the same.
+        # Rounded to the hour, so that the same page a minute later finds the analysis in the cache.
         wanted = replace(wanted, since=wanted.since.replace(minute=0, second=0, microsecond=0))
     with view.engine.store.reading(view.scope) as work:
         sessions = work.research.totals(wanted).sessions
@@ -112,7 +112,7 @@ def list_patterns(view: PageView) -> Page:
 
 @pattern_pages.post("/evaluation/patterns/apply", acts.PROMPT_CHANGE)
 def apply(view: PageView) -> Response:
-    """Make a suggestion a new version of its prompt, in use from now on."""
+    """Add a suggestion to its prompt as a new version, and use that version."""
     prompt_id = view.form_value("prompt_id")
     made = view.call(
         prompt_verbs.WRITE, prompt_id=prompt_id, sentence=view.form_value("sentence"), note="from a pattern"
@@ -128,7 +128,7 @@ _MOST_VERSIONS = 1_000_000
 
 @prompt_pages.get("/evaluation/prompts", acts.PROMPT_READ)
 def list_prompts(view: PageView) -> Page:
-    """What each prompt says now."""
+    """List the prompts with their wording in use."""
     used = {prompt.prompt_id: prompt for prompt in view.call(prompt_verbs.LIST).prompts}
     counts = {name: len(_versions(view, name)) for name in used}
     models = bool(view.settings.model_url)
@@ -137,7 +137,7 @@ def list_prompts(view: PageView) -> Page:
 
 @prompt_pages.get("/evaluation/prompts/{prompt_id}", acts.PROMPT_READ)
 def show_prompt(view: PageView) -> Page:
-    """A prompt: its wording, its history, and two versions side by side."""
+    """Show a prompt: its wording, its history, and two versions side by side."""
     prompt_id = view.path["prompt_id"]
     versions = _versions(view, prompt_id)
     now = next(version for version in versions if version.active)
@@ -158,7 +158,7 @@ def _versions(view: PageView, prompt_id: str) -> tuple[PromptVersion, ...]:
 
 
 def _split(view: PageView, prompt_id: str) -> dict[str, Any]:
-    """How the last split of its questions stands; None: there was none."""
+    """Return the state of the last split between two versions, or None if there was none."""
     try:
         standing = view.call(prompt_verbs.SHOW_SPLIT, prompt_id=prompt_id)
     except NothingMeasured:
@@ -167,7 +167,7 @@ def _split(view: PageView, prompt_id: str) -> dict[str, Any]:
 
 
 def _choose_pair(view: PageView, numbers: list[int], now: int) -> tuple[int, int]:
-    """The two that the address names, else the one before the one in use, and that."""
+    """Return the two versions that the address names; by default the version in use and the one before it."""
     first = filters.whole(view.query, "first", most=_MOST_VERSIONS)
     second = filters.whole(view.query, "second", most=_MOST_VERSIONS)
     earlier = max((number for number in numbers if number < now), default=now)
@@ -175,7 +175,7 @@ def _choose_pair(view: PageView, numbers: list[int], now: int) -> tuple[int, int
 
 
 def _count_questions(view: PageView, versions: tuple[PromptVersion, ...]) -> dict[int, int]:
-    """How many questions used each version."""
+    """Return how many questions used each version."""
     with view.engine.store.reading(view.scope) as work:
         return {
             version.version: work.research.count(ResearchFilter(prompt_version=version.key)) for version in versions
@@ -197,7 +197,7 @@ def _compare_pair(view: PageView, pair: Mapping[str, Any]) -> dict[str, Any]:
 
 @prompt_pages.post("/evaluation/prompts/{prompt_id}", acts.PROMPT_CHANGE)
 def write(view: PageView) -> Response:
-    """A new version."""
+    """Add a new version of a prompt."""
     prompt_id = view.path["prompt_id"]
     text = view.form_value("text").replace("\r\n", "\n")
     active = view.form.get("active") == "yes"
@@ -208,7 +208,7 @@ def write(view: PageView) -> Response:
 
 @prompt_pages.post("/evaluation/prompts/{prompt_id}/use", acts.PROMPT_CHANGE)
 def use(view: PageView) -> Response:
-    """Switch to a version."""
+    """Use another version of a prompt."""
     prompt_id = view.path["prompt_id"]
     version = filters.whole(view.form, "version", most=_MOST_VERSIONS) or 0
     view.call(prompt_verbs.USE, prompt_id=prompt_id, version=version)
@@ -217,7 +217,7 @@ def use(view: PageView) -> Response:
 
 @prompt_pages.post("/evaluation/prompts/{prompt_id}/split", acts.PROMPT_CHANGE)
 def split(view: PageView) -> Response:
-    """Ask half of the questions with another version, or end that."""
+    """Use another version for half of the questions, or end such a split."""
     prompt_id = view.path["prompt_id"]
     if view.form.get("end") == "yes":
         view.call(prompt_verbs.END_SPLIT, prompt_id=prompt_id)

@@ -35,8 +35,9 @@ from assay.verbs import research as research_verbs
 
 # --- `/` and `/answers/ID`: ask a question, and the answer with its scores ---
 #
-# A form begins a question and leads to `/ask/TICKET`, where the stages fill in by server-sent events. When it is
-# answered, the page takes over what `/ask/TICKET/answer` gives, and the address becomes that of the kept answer.
+# The form starts a question and redirects to `/ask/TICKET`, where server-sent events fill in the stages. When the
+# answer is ready, the page shows the content of `/ask/TICKET/answer`, and the address becomes that of the stored
+# answer.
 
 ask_pages = Pages("ask")
 RECENT = 6
@@ -44,7 +45,7 @@ EVENTS = "/ask/{ticket}/events"
 
 
 def add_events(app: FastAPI) -> None:
-    """Let the application stream what happens to a question."""
+    """Add the address that streams the steps of a question to the application."""
     app.add_api_route(EVENTS, _events, methods=["GET"], include_in_schema=False, response_model=None)
 
 
@@ -54,7 +55,7 @@ def _live(view: PageView) -> LiveQuestions:
 
 @ask_pages.get("/", acts.ANSWER_READ)
 def show_front(view: PageView) -> Page:
-    """The question, and what was asked last."""
+    """Show the form for a question, and the latest questions."""
     with view.engine.store.reading(view.scope) as work:
         recent = work.research.page(limit=RECENT).sessions
         memories = work.memories.count()
@@ -65,7 +66,7 @@ def show_front(view: PageView) -> Page:
 
 @ask_pages.post("/ask", acts.ANSWER_ASK)
 def ask(view: PageView) -> Response:
-    """Begin to answer."""
+    """Start answering a question."""
     question = view.form_value("question").strip()
     request = research_verbs.ASK.make({"question": question})
     return _answer_live(view, question, lambda caller: research_verbs.ASK.call(caller, request))
@@ -73,7 +74,7 @@ def ask(view: PageView) -> Response:
 
 @ask_pages.post("/answers/{log_id}/retry", acts.ANSWER_ASK)
 def retry(view: PageView) -> Response:
-    """Search wider for an earlier question and answer it anew."""
+    """Answer an earlier question again with a wider search."""
     log_id = view.path["log_id"]
     question = view.call(research_verbs.SHOW, log_id=log_id).session.question
     request = research_verbs.RETRY.make({"log_id": log_id})
@@ -81,7 +82,7 @@ def retry(view: PageView) -> Response:
 
 
 def _answer_live(view: PageView, question: str, answer: Callable[[Caller], ResearchAnswer]) -> Response:
-    """Begin to answer, and lead to the page that shows every step."""
+    """Start answering, and redirect to the page that shows every step."""
     caller = view.caller
     live = _live(view).start(view.scope, question, lambda listen: answer(replace(caller, listen=listen)))
     return go_to(f"/ask/{live.ticket}")
@@ -89,7 +90,7 @@ def _answer_live(view: PageView, question: str, answer: Callable[[Caller], Resea
 
 @ask_pages.get("/ask/{ticket}", acts.ANSWER_READ)
 def watch(view: PageView) -> Page | Response:
-    """A question on its way; one that has arrived is shown at its own address."""
+    """Show a question that is being answered; redirect to the answer once there is one."""
     live = _live(view).get(view.scope, view.path["ticket"])
     if live.log_id:
         return go_to(f"/answers/{live.log_id}")
@@ -98,7 +99,7 @@ def watch(view: PageView) -> Page | Response:
 
 @ask_pages.get("/ask/{ticket}/answer", acts.ANSWER_READ)
 def show_new_answer(view: PageView) -> Page:
-    """What the page takes over when a question is answered."""
+    """Return the part of the page that shows the answer of a live question."""
     live = _live(view).get(view.scope, view.path["ticket"])
     if not live.ended:
         raise NotReady("the question is still being answered", remedy="Wait for the last event.")
@@ -109,13 +110,13 @@ def show_new_answer(view: PageView) -> Page:
 
 @ask_pages.get("/answers/{log_id}", acts.ANSWER_READ)
 def show_answer(view: PageView) -> Page:
-    """A kept answer."""
+    """Show a stored answer."""
     return Page(template="answer.html", context=_answer_context(view, view.path["log_id"]))
 
 
 @ask_pages.post("/answers/{log_id}/rating", acts.ANSWER_RATE)
 def rate(view: PageView) -> Response:
-    """Say that an answer was useful, or that it was not."""
+    """Rate an answer as useful or useless."""
     log_id, useful = view.path["log_id"], view.form_value("was_useful") == "yes"
     votes = view.call(research_verbs.RATE, log_id=log_id, was_useful=useful).memories
     return go_to(f"/answers/{log_id}?said={vote_word(votes, useful=useful)}")
@@ -127,9 +128,9 @@ def _answer_context(view: PageView, log_id: str) -> dict[str, Any]:
 
 
 def describe_session(found: StoredResearch) -> dict[str, Any]:
-    """What a page shows of a session: stages with their attempts, the answer, passages and notices.
+    """Return what a page shows of a session: stages with their attempts, the answer, passages and notices.
 
-    Of a record that was erased, or that another version wrote, only the line is left to show.
+    A record that was erased, or written by another version, has none of them.
     """
     trace = found.trace
     if trace is None or trace.get("format") != FORMAT:
@@ -176,7 +177,7 @@ async def _events(request: Request, ticket: str) -> Response:
         return told(problem, str(request.scope.get(REQUEST_ID, "")))
 
     def last() -> ServerSentEvent | None:
-        # Without it the browser comes back by itself: the server was stopped before the answer was there.
+        # Without this event the browser reconnects by itself: the server was stopped before the answer was ready.
         return as_sent("ended", {"log_id": live.log_id, "problem": live.problem}) if live.ended else None
 
     given = request.headers.get("last-event-id", "")
@@ -193,7 +194,7 @@ _MOST_ID = 2**62
 
 @explorer_pages.get("/evaluation/queries", acts.ANSWER_READ)
 def list_questions(view: PageView) -> Page:
-    """The newest first."""
+    """List matching questions, newest first."""
     chosen = filters.time_range(view.query, view.clock.now(), default="all")
     wanted = filters.research_filter(view.query, chosen)
     after = filters.whole(view.query, "after", most=_MOST_ID)
@@ -221,7 +222,7 @@ _FILTERS = ("text", "least", "most", "passed", "failure", "dimension", "escalate
 
 @explorer_pages.get("/evaluation/queries/search", acts.MEMORY_SEARCH)
 def explain_search(view: PageView) -> Page:
-    """One search, explained: what every step did, and where each score comes from."""
+    """Explain one search: the result of every step, and how each score is made up."""
     words = view.query_value("q")
     found = search_to_explain(view, words) if words else None
     steps = None if found is None else charts.steps(steps_of(found))
@@ -230,6 +231,6 @@ def explain_search(view: PageView) -> Page:
 
 @explorer_pages.get("/evaluation/queries/{log_id}", acts.ANSWER_READ)
 def show_question(view: PageView) -> Page:
-    """One question: plan attempts, passages, answer, and every score with who gave it."""
+    """Show one question: plan attempts, passages, answer, and every score with its judge."""
     found = view.call(research_verbs.SHOW, log_id=view.path["log_id"])
     return Page(template="query.html", context={"session": found.session, **describe_session(found)})

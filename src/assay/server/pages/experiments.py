@@ -1,4 +1,4 @@
-"""`/evaluation/experiments`: every change that can be switched, where it stands on the ladder, and its test."""
+"""`/evaluation/experiments`: every flag, its step on the ladder, and its test."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SHARES = (0, 5, 25, 50, 100)
 
 @pages.get("/evaluation/experiments", acts.FLAG_READ)
 def list_experiments(view: PageView) -> Page:
-    """Every flag with its last step and its test, and the book of offline experiments."""
+    """List every flag with its last step and its test, and the offline experiments."""
     with view.engine.store.reading(view.scope) as work:
         states = view.engine.flags.describe(work)
         steps = {name: work.ladder_steps.of(name) for name in work.ladder_steps.features()}
@@ -49,13 +49,13 @@ def list_experiments(view: PageView) -> Page:
 
 
 def _tests(work: Work) -> dict[str, Any]:
-    """The newest test of each flag."""
+    """Return the newest test of each flag."""
     found = [test for status in AbTestStatus for test in work.ab_tests.in_state(status)]
     return {test.feature_id: test for test in sorted(found, key=lambda test: test.attempt)}
 
 
 def _read_offline_experiments() -> dict[str, Any]:
-    """Return the newest offline experiments, and which of how many tries each of them is."""
+    """Return the newest offline experiments, and the number of each among its tries."""
     try:
         known = Book(BOOK).all() if BOOK.is_file() else []
     except AssayError:
@@ -65,7 +65,7 @@ def _read_offline_experiments() -> dict[str, Any]:
 
 @pages.get("/evaluation/experiments/{flag}", acts.FLAG_READ)
 def show_experiment(view: PageView) -> Page:
-    """One change: its steps, the evidence of its test, and what graduation still asks for."""
+    """Show one flag: its steps, the evidence of its test, and the open conditions of graduation."""
     page = view.call(ladder_verbs.SHOW, feature_id=view.path["flag"])
     test = page.test
     path = None
@@ -94,13 +94,13 @@ def _share(percent: int) -> str:
 
 
 def _shares(current: int) -> list[str]:
-    """Return the percentages the form offers: the usual ones, and the one that holds now."""
+    """Return the percentages the form offers: the usual ones and the current one."""
     return [_share(percent) for percent in sorted({*SHARES, current})]
 
 
 @pages.post("/evaluation/experiments/{flag}/turn", acts.FLAG_CHANGE)
 def turn(view: PageView) -> Response:
-    """Switch a flag. A field that was left as the page showed it changes nothing."""
+    """Set a flag. A field that the user did not change stays as it is in the store."""
     view.form_value("value")
     flag, value, shadow = view.path["flag"], _read_change(view, "value"), _read_change(view, "shadow")
     percent = None if value is None else percent_of(value, f"the flag {flag}")
@@ -110,14 +110,14 @@ def turn(view: PageView) -> Response:
 
 
 def _read_change(view: PageView, name: str) -> str | None:
-    """Return what a field of the form was changed to; None: it is as it was shown, or was not sent."""
+    """Return the new value of a field; None: it was not changed, or not sent."""
     sent = view.form.get(name)
     return None if sent == view.form.get(f"{name}_shown") else sent
 
 
 @pages.post("/evaluation/experiments/{flag}/begin", acts.FEATURE_TEST)
 def begin(view: PageView) -> Response:
-    """Begin a sequential test."""
+    """Start a sequential test."""
     flag = view.path["flag"]
     test = view.call(ladder_verbs.BEGIN, feature_id=flag, kind=view.form_value("kind"))
     return _back(flag, f"Attempt {test.attempt} began")
@@ -125,7 +125,7 @@ def begin(view: PageView) -> Response:
 
 @pages.post("/evaluation/experiments/{flag}/pause", acts.FEATURE_TEST)
 def pause(view: PageView) -> Response:
-    """Stop taking votes."""
+    """Pause a test: votes are no longer counted."""
     flag = view.path["flag"]
     view.call(ladder_verbs.PAUSE, feature_id=flag, why="Paused on the page of experiments.")
     return _back(flag, "Paused")
@@ -133,7 +133,7 @@ def pause(view: PageView) -> Response:
 
 @pages.post("/evaluation/experiments/{flag}/resume", acts.FEATURE_TEST)
 def resume(view: PageView) -> Response:
-    """Go on with a paused test and the votes it has."""
+    """Resume a paused test with its votes."""
     flag = view.path["flag"]
     test = view.call(ladder_verbs.RESUME, feature_id=flag)
     return _back(flag, f"Attempt {test.attempt} goes on with {test.votes} votes")
@@ -141,14 +141,14 @@ def resume(view: PageView) -> Response:
 
 @pages.post("/evaluation/experiments/{flag}/graduate", acts.FEATURE_TEST)
 def graduate(view: PageView) -> Response:
-    """Give a change to everybody; refused while a condition does not hold."""
+    """Turn a flag on for all callers; refused while a condition is not met."""
     flag = view.path["flag"]
     return _back(flag, view.call(ladder_verbs.GRADUATE, feature_id=flag).sentence)
 
 
 @pages.post("/evaluation/experiments/{flag}/rollback", acts.FEATURE_TEST)
 def rollback(view: PageView) -> Response:
-    """Take a graduated change back."""
+    """Roll back a graduated flag."""
     flag = view.path["flag"]
     step = view.call(ladder_verbs.ROLL_BACK, feature_id=flag, why="Taken back on the page of experiments.")
     return _back(flag, step.sentence)

@@ -1,4 +1,4 @@
-"""Filters of an address read into values; an error names what cannot be read."""
+"""Parse the filters of an address; an error names the parameter and the value."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEFAULT_RANGE = "30d"
 
 
 class Range(NamedTuple):
-    """From when until when; None: open."""
+    """A time range; None: no limit on that side."""
 
     since: datetime | None
     until: datetime | None
@@ -28,12 +28,12 @@ class Range(NamedTuple):
 
     @property
     def said(self) -> str:
-        """In words."""
+        """The range as text."""
         return RANGES.get(self.name) or f"{self.since_day or 'the beginning'} to {self.until_day or 'today'}"
 
 
 def time_range(query: Mapping[str, str], now: datetime, *, default: str = DEFAULT_RANGE) -> Range:
-    """`range=30d`, or `from` and `to` as days, both included. Days the wrong way round are refused."""
+    """Parse `range=30d`, or `from` and `to` as days, both included; refuse days in the wrong order."""
     first, last = query.get("from", ""), query.get("to", "")
     if first or last:
         since = _day(first, "from") if first else None
@@ -51,35 +51,35 @@ def _day(text: str, field: str) -> datetime:
     try:
         return datetime.combine(date.fromisoformat(text), time(), tzinfo=UTC)
     except ValueError as problem:
-        raise BadValue(f"{field} {text!r} is no day", remedy="Write it like 2026-11-15.") from problem
+        raise BadValue(f"{field} {text!r} is not a day", remedy="Write it like 2026-11-15.") from problem
 
 
 def share(query: Mapping[str, str], name: str) -> float | None:
-    """A number from 0 to 1."""
+    """Parse a number from 0 to 1; None: not given."""
     text = query.get(name, "").strip()
     if not text:
         return None
     try:
         value = float(text)
     except ValueError as problem:
-        raise BadValue(f"{name} {text!r} is no number", remedy="Give a number from 0 to 1.") from problem
+        raise BadValue(f"{name} {text!r} is not a number", remedy="Give a number from 0 to 1.") from problem
     if not 0.0 <= value <= 1.0:
         raise BadValue(f"{name} {text} is not from 0 to 1", remedy="Give a number from 0 to 1.")
     return value
 
 
 def whole(query: Mapping[str, str], name: str, *, most: int) -> int | None:
-    """A whole number from 0 to `most`."""
+    """Parse a whole number from 0 to `most`; None: not given."""
     text = query.get(name, "").strip()
     if not text:
         return None
     if not (text.isascii() and text.isdigit()) or int(text[:20]) > most:
-        raise BadValue(f"{name} {text!r} is no number from 0 to {most:,}", remedy="Take it out of the address.")
+        raise BadValue(f"{name} {text!r} is not a number from 0 to {most:,}", remedy="Take it out of the address.")
     return int(text)
 
 
 def one_of(query: Mapping[str, str], name: str, kinds: type[Choice]) -> Choice | None:
-    """One of some words."""
+    """Parse a value of an enumeration; None: not given."""
     text = query.get(name, "").strip()
     if not text:
         return None
@@ -90,7 +90,7 @@ def one_of(query: Mapping[str, str], name: str, kinds: type[Choice]) -> Choice |
 
 
 def yes(query: Mapping[str, str], name: str) -> bool | None:
-    """`yes`, `no`, or not given."""
+    """Parse `yes` or `no`; None: not given."""
     text = query.get(name, "").strip()
     if text not in ("", "yes", "no"):
         raise BadValue(f"{name} {text!r} is neither yes nor no", remedy="Write yes or no.")
@@ -98,10 +98,10 @@ def yes(query: Mapping[str, str], name: str) -> bool | None:
 
 
 def research_filter(query: Mapping[str, str], chosen: Range) -> ResearchFilter:
-    """Which answered questions an address means."""
+    """Return the filter of answered questions that an address describes."""
     least, most = share(query, "least"), share(query, "most")
     if least is not None and most is not None and least > most:
-        raise BadValue(f"the scores from {least:g} to {most:g} are none", remedy="Swap the two.")
+        raise BadValue(f"the range of scores from {least:g} to {most:g} is empty", remedy="Swap the two.")
     return ResearchFilter(
         since=chosen.since,
         until=chosen.until,

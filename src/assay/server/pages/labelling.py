@@ -1,7 +1,7 @@
-"""`/evaluation/label`: one question and one candidate at a time, a key for each grade, kept at once.
+"""`/evaluation/label`: label one pair of question and candidate at a time, with a key for each grade.
 
-Labels go into a file of the tenant's own, `.assay/labels/DATASET.labels.jsonl` for the tenant that runs the server:
-the file that `assay label --labels` reads too. Each is kept under the caller's own identity.
+Labels are saved at once to a file of the tenant, `.assay/labels/DATASET.labels.jsonl` for the tenant that runs the
+server; `assay label --labels` reads the same file. Each label is saved under the caller's identity.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SEED = 0
 
 @pages.get("/evaluation/label", acts.LABEL_READ)
 def list_datasets(view: PageView) -> Page:
-    """Which datasets can be labelled, and how far people have come."""
+    """List the datasets that can be labelled, and the progress of each annotator."""
     found = [_progress(view, name) for name in view.shelf.dataset_names()]
     return Page(
         template="label_datasets.html", context={"datasets": [dataset for dataset in found if dataset is not None]}
@@ -43,7 +43,7 @@ def _progress(view: PageView, name: str) -> dict[str, Any] | None:
 
 @pages.get("/evaluation/label/{dataset}", acts.LABEL_READ)
 def show_pair(view: PageView) -> Page:
-    """The next pair of whoever looks."""
+    """Show the caller's next pair."""
     name = _check_dataset(view)
     session = view.shelf.label_session(name)
     return Page(
@@ -54,7 +54,7 @@ def show_pair(view: PageView) -> Page:
             "done": session.done,
             "total": session.total,
             "keys": KEYS,
-            # A path of the server: for whoever can use it, and nobody else.
+            # A path on the server, so only an operator sees it.
             "file": view.shelf.labels_file(name) if view.grant.allows(acts.SETTINGS_READ_ALL.policy) else None,
             "said": view.query_value("said"),
             "agreed": _measure_agreement(view.shelf.labels(name)),
@@ -72,7 +72,7 @@ def _measure_agreement(labels: Mapping[str, Mapping[tuple[str, str], Label]]) ->
 
 @pages.post("/evaluation/label/{dataset}", acts.LABEL_WRITE)
 def press(view: PageView) -> Response:
-    """Do what a key says, to the pair that was on the screen: a second tab answers nothing it did not show."""
+    """Apply a key to the pair that the browser showed; if that pair has been labelled meanwhile, do nothing."""
     name, key = _check_dataset(view), view.form_value("key")
     if key not in (*KEYS, SKIP, UNDO):
         raise BadValue(f"there is no key {key!r}", remedy="Press 0 to 3, s or u.")
@@ -85,7 +85,7 @@ def press(view: PageView) -> Response:
 
 
 def _check_dataset(view: PageView) -> str:
-    """A dataset by name alone: no path of a request is ever looked at."""
+    """Return the name of a dataset from the address if the caller may see it; paths are not accepted."""
     name = view.path["dataset"]
     if name not in view.shelf.dataset_names():
         raise RecordNotFound(f"there is no dataset {name!r}", remedy="Choose one from the list.")

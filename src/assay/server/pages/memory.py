@@ -1,4 +1,4 @@
-"""`/memory`: what is remembered. A list or a search with every number behind it, and one memory with all around it."""
+"""`/memory`: list and search memories with every score, and show one memory with its neighbours and history."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ pages = Pages("memory")
 LISTED = 40
 FOUND = 20
 NEAR = 24
-"""Neighbours that are drawn."""
+"""Neighbours in the graph of a memory."""
 AUDITED = 30
 _NOT_A_SIEVE = ("folder-choice", "boost")
-"""Steps whose count is not of passages that are left."""
+"""Steps of a search whose count is not the number of remaining passages."""
 
 
 @pages.get("/memory", acts.MEMORY_LIST)
 def browse(view: PageView) -> Page:
-    """Everything, by folder; or what a search finds, with why."""
+    """List memories by folder, or show the results of a search with an explanation."""
     words, folder = view.query_value("q"), view.query_value("folder") or None
     tier = filters.one_of(view.query, "tier", Tier)
     folders = view.engine.folders(view.scope)
@@ -59,7 +59,7 @@ def _list_memories(view: PageView, folder: str | None, tier: Tier | None) -> dic
 def search_to_explain(
     view: PageView, words: str, *, folder: str | None = None, tier: Tier | None = None
 ) -> SearchResult:
-    """A look from the dashboard is no use of the memory: nothing is learned from it."""
+    """Search with an explanation. A search of the dashboard does not count as use: nothing is learned from it."""
     request = SearchRequest(
         query=words,
         k=FOUND,
@@ -72,14 +72,14 @@ def search_to_explain(
 
 
 def steps_of(found: SearchResult) -> Sequence[tuple[str, int]]:
-    """How many were left after each step, with its time."""
+    """Return each step of a search with its time, and how many passages remained after it."""
     kept = [stage for stage in found.stages if stage.name not in _NOT_A_SIEVE]
     return [(f"{stage.name} ({stage.duration_ms:.1f} ms)", stage.outputs) for stage in kept]
 
 
 @pages.get("/memory/{memory_id}", acts.MEMORY_READ)
 def show_memory(view: PageView) -> Page:
-    """One memory: its text, neighbours, what it learned, and who did what to it."""
+    """Show one memory: its text, neighbours, learned terms, and audit entries."""
     memory_id = view.path["memory_id"]
     with view.engine.store.reading(view.scope) as work:
         shown = show(work, memory_id)
@@ -98,7 +98,7 @@ def show_memory(view: PageView) -> Page:
 
 @pages.post("/memory/{memory_id}/validate", acts.MEMORY_VALIDATE)
 def validate(view: PageView) -> Response:
-    """Say that a memory was useful, or that it was not."""
+    """Vote on a memory as useful or useless."""
     memory_id = view.path["memory_id"]
     useful = view.form_value("was_useful") == "yes"
     vote = view.engine.validate(view.scope, memory_id, useful, note="from the dashboard")

@@ -51,7 +51,8 @@ if TYPE_CHECKING:
 
 # --- Style sheets and scripts ---
 #
-# An address carries the hash of its content, so an answer may be kept for ever and a new version has a new address.
+# Files come from the installed packages: those of the pages, the shared ones, and plotly's script. An address contains
+# the hash of the file, so browsers may cache it for ever and a new version has a new address.
 
 ASSETS_PATH = "/assets"
 MEDIA_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
@@ -59,7 +60,7 @@ KEEP_FOR_EVER = "public, max-age=31536000, immutable"
 
 
 class Asset(NamedTuple):
-    """One file as it is sent."""
+    """One file to send."""
 
     content: bytes
     kind: str
@@ -69,7 +70,7 @@ class Asset(NamedTuple):
 
 @cache
 def read_asset(name: str) -> Asset:
-    """The file of that name; a name that is not ours is not looked for on the disk."""
+    """Return the file with this name; names outside the known list never reach the file system."""
     if name == PLOTLY:
         content = files("plotly").joinpath("package_data", PLOTLY).read_bytes()
     elif name in SHARED:
@@ -83,32 +84,25 @@ def read_asset(name: str) -> Asset:
 
 @cache
 def list_own_assets() -> frozenset[str]:
-    """The files that come with these pages."""
+    """Return the names of the files that belong to the pages."""
     return frozenset(file.name for file in files(__package__).joinpath("assets").iterdir() if file.name[0] != ".")
 
 
 def asset_address(name: str) -> str:
-    """Where pages find a file."""
+    """Return the address of a file, with its version."""
     return f"{ASSETS_PATH}/{name}?v={read_asset(name).version}"
 
-
-# --- How a page is declared, rendered and answered, and the page of an error ---
-#
-# - The last few values that took long to compute.
-# - From a template and values to a page.
-# - The page of an error.
-# - Declaring pages.
 
 # --- The last few values that took long to compute ---
 
 KEPT = 16
-"""Values that one page keeps."""
+"""Values that a cache of one page holds."""
 
 T = TypeVar("T")
 
 
 class LastFew(Generic[T]):
-    """Values by what they were made from. One is made at a time: whoever wants the same waits and finds it."""
+    """A small cache. One value is computed at a time, so concurrent requests for the same value compute it once."""
 
     def __init__(self, most: int = KEPT) -> None:
         self._most = most
@@ -117,12 +111,12 @@ class LastFew(Generic[T]):
         self._making = threading.Lock()
 
     def find(self, key: Hashable) -> T | None:
-        """The value, if it is still there."""
+        """Return a cached value, or None."""
         with self._lock:
             return self._kept.get(key)
 
     def of(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The value, made if need be."""
+        """Return a cached value, computing it if needed."""
         with self._making:
             known = self.find(key)
             if known is not None:
@@ -137,9 +131,8 @@ class LastFew(Generic[T]):
 
 # --- From a template and values to a page ---
 #
-# `render` makes a response; the environment is that of `assay.presentation`. Navigation shows the pages in `MENU` that
-# the application has; `asset` gives the address of a file with its version in it, so that browsers may keep it for
-# ever.
+# `render` makes a response with the Jinja environment of `assay.presentation`. The navigation shows the pages in `MENU`
+# that the application has and the caller may see. In templates, `asset` returns the address of a file.
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
@@ -148,7 +141,7 @@ class MenuEntry(NamedTuple):
     """One line of the navigation."""
 
     name: str
-    """What templates call it."""
+    """Its name in templates."""
     address: str
     title: str
     group: str = ""
@@ -173,14 +166,14 @@ MENU: tuple[MenuEntry, ...] = (
 
 @cache
 def environment() -> Environment:
-    """The templates of the pages."""
+    """Return the Jinja environment of the pages."""
     return templates.environment(_TEMPLATES, asset=asset_address)
 
 
 def render(
     request: Request, template: str, context: Mapping[str, Any] | None = None, *, here: str = "", status: int = 200
 ) -> HTMLResponse:
-    """A page. `here` names the entry of the navigation that is lit."""
+    """Render a page. `here` names the entry of the navigation to highlight."""
     frame = {
         "request": request,
         "here": here,
@@ -195,7 +188,7 @@ def render(
 
 
 def list_menu(request: Request) -> list[MenuEntry]:
-    """The entries whose page the application has and the caller may see."""
+    """Return the menu entries whose page the application has and the caller may see."""
     grant: Grant | None = request.scope.get(GRANT)
     paths = {route.path for route in request.app.routes if isinstance(route, Route) and _is_for(grant, route)}
     return [entry for entry in MENU if entry.address in paths]
@@ -208,8 +201,8 @@ def _is_for(grant: Grant | None, route: Route) -> bool:
 
 # --- The page of an error ---
 #
-# With the frame of every page where its files will load: for somebody the server knows, who does not ask too often.
-# All others get one without it, that needs no second request and says nothing of what is inside.
+# An authenticated caller within the rate limit gets the error in the usual page with its navigation. All others get a
+# page without it, which needs no further request and reveals nothing about the server.
 
 TITLES = {
     400: "That cannot be read",
@@ -232,7 +225,7 @@ TOO_FAST = 429
 
 
 def show_error(app: FastAPI, scope: HttpScope, problem: AssayError | RequestRefused) -> Response:
-    """The page of an error that no page told of itself."""
+    """Return the page of an error that occurred outside a page, such as in the guard."""
     request = Request({**scope, "app": app})
     status = status_of(problem)
     context = error_context(problem, *_way_back(request, problem, status))
@@ -243,7 +236,7 @@ def show_error(app: FastAPI, scope: HttpScope, problem: AssayError | RequestRefu
 
 
 def error_context(problem: AssayError | RequestRefused, back: str, back_says: str) -> dict[str, Any]:
-    """What the template of errors shows."""
+    """Return the values for the template of errors."""
     status = status_of(problem)
     message = problem.message[:1].upper() + problem.message[1:]
     return {
@@ -256,7 +249,7 @@ def error_context(problem: AssayError | RequestRefused, back: str, back_says: st
 
 
 def _way_back(request: Request, problem: AssayError | RequestRefused, status: int) -> tuple[str, str]:
-    """Where to go on: the page again if only its time was wrong, else where the browser came from, else the start."""
+    """Return a link from the error: the same page if a retry may help, else the previous page, else the start."""
     came_from = _came_from(request)
     if status == 401:
         return f"{LOGIN}?next={quote(came_from or '/')}", "Sign in"
@@ -274,18 +267,18 @@ def _here(request: Request) -> str:
 
 
 def _came_from(request: Request) -> str:
-    """The page of this server that led here; empty when it was another's, or is not said."""
-    said, host = request.headers.get("referer", ""), request.headers.get("host", "")
-    if not said or authority(said) != authority(f"//{host}"):
+    """Return the path of the page that linked here; empty if it belongs to another server or is not known."""
+    referer, host = request.headers.get("referer", ""), request.headers.get("host", "")
+    if not referer or authority(referer) != authority(f"//{host}"):
         return ""
-    parts = urlsplit(said)
+    parts = urlsplit(referer)
     return keep_inside(parts.path + (f"?{parts.query}" if parts.query else ""))
 
 
 # --- Declaring pages ---
 #
-# The function runs off the event loop, and so does its template. What is wrong in an address or a form is told on a
-# page with the same frame as every other, never as a traceback and never as JSON.
+# The function and its template run off the event loop. An error in an address or a form is shown on a page with the
+# usual navigation, never as a traceback or as JSON.
 
 SEE_OTHER = 303
 _log = logging.getLogger(__name__)
@@ -295,7 +288,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, kw_only=True)
 class PageView:
-    """One look at a page: who looks, at what, and what the address or form says."""
+    """One request for a page: the caller, the address and the form."""
 
     request: Request
     services: Services
@@ -306,12 +299,12 @@ class PageView:
 
     @property
     def engine(self) -> Engine:
-        """The memory."""
+        """The engine of the memory."""
         return self.services.engine
 
     @property
     def settings(self) -> Settings:
-        """What the server was started with."""
+        """The settings the server was started with."""
         return self.services.settings
 
     @property
@@ -321,38 +314,38 @@ class PageView:
 
     @property
     def clock(self) -> Clock:
-        """What time it is."""
+        """The clock of the server."""
         return self.services.clock
 
     @property
     def shelf(self) -> Shelf:
-        """The runs, datasets and labels that whoever looks may see."""
+        """The runs, datasets and labels that the caller may see."""
         return self.services.shelf(self.scope)
 
     @property
     def caller(self) -> Caller:
-        """Whoever looks, as verbs know them."""
+        """The caller, as verbs take it."""
         return Caller(
             opened=self.engine, settings=self.settings, grant=self.grant, surface=Surface.HTTP, via="dashboard"
         )
 
     def call(self, verb: Verb[Any, R], **given: Any) -> R:
-        """Call a verb for whoever looks: pages show the results that every surface gives."""
+        """Call a verb as the caller, so that pages show the same results as every other surface."""
         return verb.call(self.caller, verb.make(given))
 
     def query_value(self, name: str) -> str:
-        """A value of the address; empty: not given."""
+        """Return a query parameter of the address; empty if it was not given."""
         return self.query.get(name, "").strip()
 
     def form_value(self, name: str) -> str:
-        """A value of the form that must be there."""
+        """Return a field of the form; refuse an empty one."""
         value = self.form.get(name, "")
         if not value.strip():
             raise BadValue(f"{name} is empty", remedy="Go back and fill it in.")
         return value
 
     def with_query(self, **changed: Any) -> str:
-        """This page's address with some values changed; None takes one out."""
+        """Return this page's address with some query parameters changed; None removes one."""
         merged = {**self.query, **{name: value for name, value in changed.items() if value is not None}}
         kept = {name: value for name, value in merged.items() if changed.get(name, "") is not None and value != ""}
         return self.request.url.path + (f"?{urlencode(kept)}" if kept else "")
@@ -360,7 +353,7 @@ class PageView:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Page:
-    """What a page shows."""
+    """A template and its values."""
 
     template: str
     context: Mapping[str, Any] = field(default_factory=dict)
@@ -378,11 +371,11 @@ class Pages:
         self._routes: list[tuple[str, str, Act, Viewer]] = []
 
     def get(self, path: str, act: Act) -> Callable[[Viewer], Viewer]:
-        """An address that shows something."""
+        """Register a page at an address."""
         return self._on("GET", path, act)
 
     def post(self, path: str, act: Act) -> Callable[[Viewer], Viewer]:
-        """An address that a form is sent to."""
+        """Register an address that takes a form."""
         return self._on("POST", path, act)
 
     def _on(self, method: str, path: str, act: Act) -> Callable[[Viewer], Viewer]:
@@ -393,7 +386,7 @@ class Pages:
         return register
 
     def add_to(self, app: FastAPI) -> None:
-        """Let the application answer them."""
+        """Add these addresses to the application."""
         for method, path, act, viewer in self._routes:
             endpoint = with_act(act)(_answering(viewer, self.here))
             app.add_api_route(path, endpoint, methods=[method], include_in_schema=False, response_model=None)
@@ -443,12 +436,12 @@ def _render_problem(request: Request, here: str, problem: AssayError) -> Respons
 
 
 def vote_word(votes: Iterable[Validated], *, useful: bool) -> str:
-    """Return what a page says of a person's vote: `useful` or `useless`, or `uncounted` where it changed nothing."""
+    """Return how a page shows a vote: `useful`, `useless`, or `uncounted` if it changed nothing."""
     if not any(vote.counted for vote in votes):
         return "uncounted"
     return "useful" if useful else "useless"
 
 
 def go_to(address: str) -> Response:
-    """After a form: the browser asks for this page, and reloading it sends nothing twice."""
+    """Redirect after a form, so that reloading the next page does not send the form again."""
     return RedirectResponse(address, status_code=SEE_OTHER)

@@ -1,4 +1,4 @@
-"""`/evaluation/runs`: finished runs, one of them with its verdict and where it lost evidence, and two side by side."""
+"""`/evaluation/runs`: list runs, show one with its verdict and losses, and compare two."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class RunLine(NamedTuple):
     started_at: datetime
     cases: int
     values: dict[str, float | None] | None
-    """By metric; None: it was not finished, or its files were edited."""
+    """Values by metric; None: the run was not finished, or its files were edited."""
     edited: bool = False
-    """Whether a file of it was changed after Assay wrote it: none of its numbers is shown."""
+    """Whether one of its files was changed after Assay wrote it; its numbers are then hidden."""
 
 
 @pages.get("/evaluation/runs", acts.RUN_READ)
 def list_runs(view: PageView) -> Page:
-    """Every run, or those of a dataset, the newest first, page by page."""
+    """List all runs, or those of a dataset, newest first, in pages."""
     dataset = view.query_value("dataset")
     begin = filters.whole(view.query, "begin", most=_MANY) or 0
     datasets = _datasets(reversed(view.shelf.runs()))
@@ -85,7 +85,7 @@ def _datasets(runs: Iterable[RunFolder]) -> list[tuple[RunFolder, str]]:
 
 
 def _line(folder: RunFolder) -> RunLine | None:
-    """None: its files are damaged, which the run's own page tells."""
+    """Return a run as a line of the list; None if its files are damaged (the run's page shows the error)."""
     edited = False
     try:
         manifest = folder.read_manifest()
@@ -108,10 +108,10 @@ def _line(folder: RunFolder) -> RunLine | None:
 
 @pages.get("/evaluation/runs/compare", acts.RUN_READ)
 def compare_runs(view: PageView) -> Page | Response:
-    """Two runs over the same cases."""
+    """Compare two runs over the same cases."""
     control, treatment = view.query_value("control"), view.query_value("treatment")
     if not control or not treatment:
-        raise BadValue("two runs are needed to compare", remedy="Choose a control and a treatment on the page of runs.")
+        raise BadValue("a comparison needs two runs", remedy="Choose a control and a treatment on the page of runs.")
     shelf = view.shelf
     found = compare_readings([shelf.read_run(control), shelf.read_run(treatment)], seed=0).comparisons[0]
     shown = [
@@ -136,12 +136,13 @@ def _limits(interval: Any) -> tuple[float | None, float | None]:
 
 
 def _verdict(found: Compared) -> str:
-    """The whole in a sentence."""
-    said: dict[str, list[str]] = {}
+    """Return the result of a comparison as a sentence."""
+    metrics_by_verdict: dict[str, list[str]] = {}
     for name, metric in found.metrics.items():
-        said.setdefault(metric.comparison.verdict, []).append(name)
-    parts = [f"{word} on {', '.join(said[word])}" for word in ("worse", "better") if word in said]
-    withheld = f" No verdict on {', '.join(said['withheld'])}: see below." if "withheld" in said else ""
+        metrics_by_verdict.setdefault(metric.comparison.verdict, []).append(name)
+    lists = {verdict: ", ".join(names) for verdict, names in metrics_by_verdict.items()}
+    parts = [f"{verdict} on {lists[verdict]}" for verdict in ("worse", "better") if verdict in lists]
+    withheld = f" No verdict on {lists['withheld']}: see below." if "withheld" in lists else ""
     if parts:
         return f"{found.treatment.name} is {'; '.join(parts)}.{withheld}"
     return withheld.strip() or "No difference that these queries could tell from chance."
@@ -149,7 +150,7 @@ def _verdict(found: Compared) -> str:
 
 @pages.get("/evaluation/runs/{run_id}", acts.RUN_READ)
 def show_run(view: PageView) -> Page:
-    """One run: verdict, numbers, where evidence was lost, every query."""
+    """Show one run: verdict, metrics, where evidence was lost, and every query."""
     report = _report(view)
     begin = filters.whole(view.query, "begin", most=_MANY) or 0
     words, only = view.query_value("words").casefold(), view.query_value("only")
@@ -182,7 +183,7 @@ def show_run(view: PageView) -> Page:
 
 
 def _others(view: PageView, run_id: str) -> list[RunLine]:
-    """Finished runs that this one could be compared with, the newest first."""
+    """Return finished runs that this one can be compared with, newest first."""
     lines = [_line(run) for run in reversed(view.shelf.runs()[-NEWEST:])]
     mine = next((line for line in lines if line is not None and line.run_id == run_id), None)
     return [
@@ -198,7 +199,7 @@ def _others(view: PageView, run_id: str) -> list[RunLine]:
 
 @pages.get("/evaluation/runs/{run_id}/queries/{query_id:path}", acts.RUN_READ)
 def show_query(view: PageView) -> Page | Response:
-    """One query of a run: what every step did with each gold item."""
+    """Show one query of a run: what every step did with each gold item."""
     report = _report(view)
     query = find_query(report, view.path["query_id"])
     if query.id != view.path["query_id"]:
@@ -212,11 +213,11 @@ def show_query(view: PageView) -> Page | Response:
 
 
 def _report(view: PageView) -> Report:
-    """As the files stand now; its intervals take a second to compute."""
+    """Return the report of a run, from the cache if its files have not changed; computing it takes a second."""
     against = view.query_value("baseline")
     shelf = view.shelf
     run, baseline = shelf.find_run(view.path["run_id"]), shelf.find_run(against) if against else None
-    # The tenant is part of the key: its datasets decide what a report can say.
+    # The tenant is part of the key, since a report depends on the datasets of the tenant.
     key = (view.scope.tenant, _stamp(run), None if baseline is None else _stamp(baseline))
     reports: LastFew[Report] = view.request.app.state.reports
     return reports.of(key, partial(shelf.report, run, baseline, view.settings.floors))

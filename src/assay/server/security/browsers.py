@@ -32,7 +32,7 @@ from assay.server.services import services_of
 
 # --- Security headers of every response ---
 
-# Charts set the style of what they draw; a style can run nothing.
+# 'unsafe-inline' styles are needed by charts; a style cannot run code.
 CONTENT_SECURITY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
     "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -49,40 +49,40 @@ NO_STORE = (b"cache-control", b"no-store")
 
 
 def add_security_headers(message: dict[str, Any], request_id: str) -> dict[str, Any]:
-    """The start of a response with them; what a route says of caching stays."""
+    """Return the start of a response with these headers; a route's own headers, such as for caching, are kept."""
     headers = list(message.get("headers", []))
-    said = {name.lower() for name, _ in headers}
-    headers += [header for header in SECURITY_HEADERS if header[0] not in said]
-    if b"cache-control" not in said:
+    present = {name.lower() for name, _ in headers}
+    headers += [header for header in SECURITY_HEADERS if header[0] not in present]
+    if b"cache-control" not in present:
         headers.append(NO_STORE)
     return {**message, "headers": [*headers, (b"x-request-id", request_id.encode())]}
 
 
 # --- Forms: a token that only our own pages can read ---
 #
-# Needed where a browser proves who it is on its own. JSON needs none: a foreign page cannot send it without asking
-# first, and it is refused when it asks. Pages call `token_of(request)` and put it into a hidden field named
-# `csrf_token`.
+# A form needs this token where the browser authenticates by itself (a cookie, or being on this machine). JSON needs
+# none: a page of another site cannot send it without a preflight request, which is refused. Pages put
+# `csrf_token_of(request)` into a hidden field named `csrf_token`.
 
 CSRF_FIELD = "csrf_token"
 CSRF_HEADER = "x-csrf-token"
 CSRF = "assay.csrf"
-"""Where the guard leaves in the request's scope what makes the caller's CSRF token: only pages ask for it."""
+"""Key in the request's scope of a function that makes the caller's CSRF token; only pages call it."""
 LONGEST_CSRF_TOKEN = 200
 
 
 class Csrf:
-    """Makes and checks the tokens of one server; they last as long as it runs."""
+    """Makes and checks the CSRF tokens of one server; they are valid as long as it runs."""
 
     def __init__(self, secret: bytes | None = None) -> None:
         self._secret = secret or secrets.token_bytes(32)
 
     def token(self, caller: str) -> str:
-        """The token of one caller."""
+        """Return the token of one caller."""
         return hmac.new(self._secret, caller.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
 
     def check(self, caller: str, shown: str) -> None:
-        """Refuse a form that is not ours."""
+        """Refuse (403) a form whose token is not that of the caller."""
         if not hmac.compare_digest(self.token(caller).encode(), shown.encode("utf-8", "surrogatepass")):
             raise RequestRefused(
                 403, "stale_form", "this form was not sent by a page of this server, or it is too old",
@@ -91,7 +91,7 @@ class Csrf:
 
 
 def read_csrf_token(header: str | None, form: bytes) -> str:
-    """What a form shows: the header a script adds, or the hidden field."""
+    """Return the CSRF token of a form: from the header that a script adds, or from the hidden field."""
     if header is not None:
         return header[:LONGEST_CSRF_TOKEN]
     try:
@@ -102,31 +102,31 @@ def read_csrf_token(header: str | None, form: bytes) -> str:
 
 
 def csrf_token_of(request: Request) -> str:
-    """What a page puts into its forms."""
+    """Return the CSRF token to put into the forms of a page."""
     made: Callable[[], str] = request.scope[CSRF]
     return made()
 
 
 # --- The sign-in page and its cookie ---
 #
-# The cookie holds the secret of a sign-in (`assay.access.tokens`), a new one at each login, and never the token. No
-# script can read it, and no other site's page makes the browser send it. Over HTTPS it is `Secure`, and its name
-# begins with `__Host-`. Signing out ends it on the server.
+# A server beyond loopback needs a token, which a browser gives at `/login`. Its cookie holds the secret of a sign-in
+# (`assay.access.tokens`), a new one at each login, and never the token. It is `HttpOnly` and `SameSite=Strict`. Over
+# HTTPS it is `Secure`, and its name begins with `__Host-`. Signing out ends it on the server.
 
 LOGIN = "/login"
 LOGOUT = "/logout"
-REFUSAL = "That token opens nothing here."
+REFUSAL = "That token is not valid on this server."
 
 
 def add_login(app: FastAPI) -> None:
-    """Let browsers sign in and out."""
+    """Add the pages to sign in and out to the application."""
     app.add_api_route(LOGIN, _show_login, methods=["GET"], include_in_schema=False)
     app.add_api_route(LOGIN, _sign_in, methods=["POST"], include_in_schema=False)
     app.add_api_route(LOGOUT, _sign_out, methods=["POST"], include_in_schema=False)
 
 
 def keep_inside(path: str) -> str:
-    """A path of this server; anything else leads to its front page."""
+    """Return the path if it belongs to this server, else the front page, so that a link cannot redirect elsewhere."""
     fine = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
     return path if fine else "/"
 
@@ -146,7 +146,7 @@ async def _sign_in(request: Request) -> Response:
     def sign_in() -> NewSignIn | None:
         made = services.sign_ins.begin(token, _via(request))
         if made is not None:
-            # Whoever signs in again leaves no second door open.
+            # A new sign-in ends the old one of the same browser.
             services.sign_ins.sign_out(before, _via(request))
         return made
 
@@ -163,7 +163,7 @@ async def _sign_in(request: Request) -> Response:
 
 
 def _read_form(body: bytes) -> dict[str, list[str]]:
-    """The fields of the form; one with more fields than the page has opens nothing."""
+    """Return the fields of the form; none if there are more than the page has."""
     try:
         return parse_qs(body.decode("utf-8", "replace"), max_num_fields=10)
     except ValueError:
@@ -192,7 +192,7 @@ def _via(request: Request) -> str:
 
 
 def _render_login(request: Request, after: str, problem: str = "") -> str:
-    # Somebody who is signed in already, or sits at this machine, signs in by a form of ours like any other.
+    # The CSRF token is needed here too, for a browser that is signed in already or is on this machine.
     return _template().render(
         after=keep_inside(after), problem=problem, csrf_token=csrf_token_of(request), style=read_shared(STYLE)
     )

@@ -1,8 +1,8 @@
-"""Who calls: a token in the header, a browser that signed in, or whoever sits at this machine.
+"""Authenticate a caller: by a token in the header, by the cookie of a sign-in, or as a user of this machine.
 
-Beyond loopback a token or a sign-in is needed. On loopback without any, the machine's own user has the settings' scope,
-as on the command line; a token in the header must be good there all the same. A cookie need not be: browsers send
-those of every server on this machine to each of them.
+Beyond loopback a token or a sign-in is needed. On loopback a caller without any has the scope of the settings, as on
+the command line. An invalid token in the header is refused even there; an invalid cookie is ignored, since browsers
+send the cookies of every server on this machine to each of them.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from assay.settings import Settings
 COOKIE = "assay_session"
 """The cookie of a browser that signed in; it holds the secret of a sign-in, never a token."""
 SECURE_COOKIE = "__Host-assay_session"
-"""The same over HTTPS. Browsers take a cookie of such a name from this host alone, and only over HTTPS."""
+"""The same over HTTPS. Browsers accept a cookie with this prefix only from this host and over HTTPS."""
 
 
 class HttpCaller(NamedTuple):
-    """Who calls, and whether a browser would say so by itself."""
+    """An authenticated caller."""
 
     grant: Grant
     ambient: bool
-    """A browser adds the proof on its own (a cookie, or being on this machine): forms need a CSRF token then."""
+    """Whether a browser authenticates by itself (a cookie, or being on this machine); forms then need a CSRF token."""
     token: str | None
-    """What was shown: a token, or the secret of a sign-in. CSRF tokens are bound to it."""
+    """The token or sign-in secret of the request; CSRF tokens are bound to it."""
     signed_in: bool = False
-    """It is a browser that signed in, and can sign out."""
+    """Whether it is a browser that signed in, and can sign out."""
 
     def grant_from(self, address: str) -> Grant:
-        """The grant, with where the request came from for the audit log."""
+        """Return the grant with the address of the request, for the audit log."""
         kind = "browser" if self.signed_in else "http"
         return self.grant._replace(scope=replace(self.grant.scope, via=f"{kind} {address}"))
 
 
 class Callers:
-    """Turns what a request shows into a caller."""
+    """Finds the caller of a request by its credentials."""
 
     def __init__(self, authoriser: Authoriser, sign_ins: SignIns, local: Grant | None) -> None:
         self._authoriser = authoriser
@@ -49,11 +49,11 @@ class Callers:
 
     @property
     def needs_token(self) -> bool:
-        """Whether nobody comes in without one."""
+        """Whether every caller needs a token or sign-in."""
         return self._local is None
 
     def find(self, shown: Credentials) -> HttpCaller | None:
-        """The caller; None: nobody we know."""
+        """Return the caller, or None if the credentials are not valid."""
         if shown.token is None:
             return self._local_caller()
         if shown.by_cookie:
@@ -69,9 +69,9 @@ class Callers:
 
 
 def read_credentials(headers: Headers, *, secure: bool = False) -> Credentials:
-    """What a request shows; a header counts before a cookie. A token that cannot be read is one that opens nothing.
+    """Return the credentials of a request; a header has priority over a cookie. A malformed token counts as invalid.
 
-    `secure`: the browser came over HTTPS, where only the cookie counts that another host cannot have set.
+    `secure`: the request came over HTTPS, where only the `__Host-` cookie counts: another host cannot have set it.
     """
     given = bearer_token(headers)
     if given is not None:
@@ -81,15 +81,15 @@ def read_credentials(headers: Headers, *, secure: bool = False) -> Credentials:
 
 
 def is_secure(scope: Mapping[str, Any], settings: Settings) -> bool:
-    """Whether the browser speaks HTTPS with us, or with the proxy that the settings say is in front of us."""
+    """Whether the browser uses HTTPS, with this server or with the proxy that the settings declare."""
     return scope.get("scheme") == "https" or settings.server_behind_https == "yes"
 
 
 def find_cookie(headers: Headers, wanted: str) -> str | None:
-    """The value of a cookie; None: the request has none of that name.
+    """Return the value of a cookie; None if the request has none of that name.
 
-    `http.cookies` is not used: before Python 3.11.10 its reading of quoted values takes time that grows with the
-    square of their length. Our secret needs no quoting, so pairs split at ";" and "=" are all there is to read.
+    `http.cookies` is not used: before Python 3.11.10 the time to parse quoted values grows with the square of their
+    length. Our secret needs no quoting, so splitting at ";" and "=" is enough.
     """
     for value in (value for name, value in headers if name == "cookie"):
         for pair in value.split(";"):
@@ -100,10 +100,10 @@ def find_cookie(headers: Headers, wanted: str) -> str | None:
 
 
 def keep_own_cookies(raw: list[tuple[bytes, bytes]], headers: Headers) -> list[tuple[bytes, bytes]]:
-    """Return the raw headers of a request with no cookies but ours, and those without quotes.
+    """Return the raw headers of a request with only our own cookies, without quotes.
 
-    The framework parses all cookies of every request with `http.cookies` (see `find_cookie`), also where no route
-    asks for any: one long quoted cookie of a stranger would keep the event loop busy for seconds.
+    The framework parses all cookies of every request with `http.cookies` (see `find_cookie`), even if no route uses
+    them: one long quoted cookie from another party would block the event loop for seconds.
     """
     if all(name != "cookie" for name, _ in headers):
         return raw

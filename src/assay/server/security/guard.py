@@ -38,17 +38,17 @@ from assay.verbs.verb import ShownOnce
 
 
 class FoundRoute(NamedTuple):
-    """A route that fits an address."""
+    """A route that matches an address."""
 
     path: str
     """As it was declared, with its parameters."""
     act: Act | None
-    """None: the route names none, so nobody may call it."""
+    """None: the route has no act, so it may not be called."""
     takes_method: bool
     straight: Straight | None = None
     """How it is called without FastAPI, if it can be."""
     shown_once: ShownOnce | None = None
-    """What of its answer is shown once and never kept."""
+    """The part of its answer that is shown once and never stored."""
 
     @property
     def policy(self) -> Policy | None:
@@ -57,7 +57,7 @@ class FoundRoute(NamedTuple):
 
 
 class RouteTable:
-    """Every route of the application by what it needs. Made from the application's own list, so none is missing."""
+    """Every route of the application with its policy. Made from the application's own list, so none is missing."""
 
     def __init__(self, routes: Iterable[BaseRoute]) -> None:
         self._routes = list(routes)
@@ -71,7 +71,7 @@ class RouteTable:
         }
 
     def find(self, scope: Mapping[str, Any]) -> FoundRoute | None:
-        """The route a request is for; one that knows the address but not the method, if there is no better."""
+        """Return the route of a request; else one with the same address but another method; else None."""
         known = self._exact.get((scope["method"], scope["path"]))
         if known is not None:
             return known
@@ -86,7 +86,7 @@ class RouteTable:
 
 
 def describe_route(route: BaseRoute, *, takes_method: bool = True) -> FoundRoute:
-    """What is known of a route."""
+    """Return the path, act and shown-once part of a route."""
     if isinstance(route, Mount):
         return FoundRoute(route.path, act_of(route.app), takes_method=takes_method)
     endpoint = getattr(route, "endpoint", None)
@@ -110,7 +110,7 @@ _log = logging.getLogger(__name__)
 
 
 class Gates(NamedTuple):
-    """What the guard asks."""
+    """The parts that the guard uses."""
 
     front: Front
     callers: Callers
@@ -118,23 +118,23 @@ class Gates(NamedTuple):
     repeats: Repeats
     metrics: ServerMetrics
     error_page: ErrorPage | None = None
-    """What shows a browser why it was refused; None: the server has no pages."""
+    """Makes pages of errors; None: the server has no pages."""
 
 
 class _Admitted(NamedTuple):
-    """Where an admitted request goes."""
+    """A request that passed all checks."""
 
     scope: Scope
     receive: Receive
     sent: Any = None
-    """What its body says, if that is JSON."""
+    """The value of its body, if that is JSON."""
     named: KeyedWrite | None = None
     reader: BodyReader | None = None
-    """Holds the memory of its body."""
+    """Holds the memory of its body until it is released."""
 
 
 class ApiGuard:
-    """Lets through what may come in, with the caller's grant."""
+    """Checks requests and passes them on with the caller's grant."""
 
     def __init__(self, app: ASGIApp, table: RouteTable, services: Services, gates: Gates) -> None:
         self._app = app
@@ -143,7 +143,7 @@ class ApiGuard:
         self._gates = gates
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request, or the application's own beginning and end."""
+        """Answer one request, or run the application's start and end."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
@@ -152,7 +152,7 @@ class ApiGuard:
             await send({"type": "websocket.close", "code": 1008})
 
     async def admit(self, scope: Scope, receive: Receive, found: FoundRoute | None) -> _Admitted:
-        """Where a request goes; raises what it is refused with."""
+        """Run all checks of a request; raise `RequestRefused` or an `AssayError` if one fails."""
         front = self._gates.front
         arrival = front.receive(scope)
         scope["headers"] = keep_own_cookies(scope["headers"], arrival.headers)
@@ -182,7 +182,7 @@ class ApiGuard:
     ) -> _Admitted:
         if scope["method"] in SAFE:
             return _Admitted(scope, receive)
-        # At an address for everybody nobody is asked who they are: a small body, whoever sends it.
+        # Callers of a public address are not authenticated, so their bodies must be small.
         reader = self._gates.front.body_reader(arrival, None if found.policy is PUBLIC else caller)
         try:
             body = await reader.read(arrival.headers, receive)
@@ -198,7 +198,7 @@ class ApiGuard:
         given = arrival.headers
         scope, kind = way.scope, limits.kind_of(given)
         check = partial(limits.check_body, kind, body, forms=not scope["path"].startswith("/api/"))
-        # A long body would keep the event loop, and everybody, waiting.
+        # Checking a long body would block the event loop.
         way = way._replace(sent=check() if len(body) <= QUICKLY_READ else await self._services.run(check))
         if caller is None:
             return way
@@ -213,7 +213,7 @@ class ApiGuard:
 
 
 class _Answering:
-    """One request on its way to its answer."""
+    """Answers one request."""
 
     def __init__(self, guard: ApiGuard, scope: Scope, receive: Receive, send: Send) -> None:
         self._guard = guard
@@ -226,7 +226,7 @@ class _Answering:
         self._found = guard._table.find(scope)  # noqa: SLF001 - the same
 
     async def answer(self) -> None:
-        """Answer it, whatever happens, and count it."""
+        """Answer the request, also after an unexpected error, and count it in the metrics."""
         metrics, services = self._gates.metrics, self._guard._services  # noqa: SLF001 - the same
         route = "other" if self._found is None else self._found.path
         began = services.clock.monotonic()
@@ -262,8 +262,8 @@ class _Answering:
                 way.reader.release()
 
     async def _pass_on(self, way: _Admitted, send: Send) -> None:
-        """Let the application answer, or the route itself when it needs nothing of it."""
-        # A query string goes the long way: only there it is known which parameters the route has.
+        """Let the application answer, or call the route directly if it can be called without FastAPI."""
+        # With a query string FastAPI is needed: it knows which parameters the route has.
         straight = None if self._found is None or way.scope["query_string"] else self._found.straight
         body = None if straight is None else straight.read(way.sent)
         if straight is None or body is None:
@@ -277,7 +277,7 @@ class _Answering:
         await response(way.scope, way.receive, send)
 
     async def _once(self, way: _Admitted, named: KeyedWrite) -> None:
-        """A write with a key: done now, or answered as it was before."""
+        """Answer a write with a key: do it now, or repeat the earlier answer."""
         services, repeats = self._guard._services, self._gates.repeats  # noqa: SLF001 - the same
         try:
             before = await services.run(partial(repeats.begin, named))
@@ -297,7 +297,7 @@ class _Answering:
             await asyncio.shield(services.run(done or partial(repeats.release, named)))
 
     def _refusal(self, problem: AssayError | RequestRefused) -> Response:
-        """What a refused caller is told; a browser without a token is shown where to give one."""
+        """Return the response to a refused request; a browser without a token is redirected to the sign-in page."""
         looks = self._scope["method"] == "GET" and errors.wants_page(self._scope)
         if looks and errors.status_of(problem) == 401:
             return RedirectResponse(f"{LOGIN}?next={quote(self._scope['path'])}", status_code=303)
@@ -312,7 +312,7 @@ class _Answering:
         await response(self._scope, self._receive, self.send)
 
     async def send(self, message: Message) -> None:
-        """Pass on a message of the application, with what browsers are always told."""
+        """Pass a message of the application on, with the security headers."""
         if message["type"] == "http.response.start":
             self._status = message["status"]
             message = add_security_headers(dict(message), self._id)
@@ -320,7 +320,7 @@ class _Answering:
 
 
 def _check_access(caller: HttpCaller | None, found: FoundRoute) -> None:
-    """Refuse a caller whose grant does not reach; a route without a policy is nobody's."""
+    """Refuse (403) a caller whose grant does not allow the route, and any call of a route without a policy."""
     if found.policy is None:
         raise RequestRefused(403, "no_policy", f"{found.path} has no policy", remedy="This is a bug; please report it.")
     if found.policy is PUBLIC or (caller is not None and caller.grant.allows(found.policy)):
@@ -334,5 +334,5 @@ def _check_access(caller: HttpCaller | None, found: FoundRoute) -> None:
 
 
 def _caller_key(caller: HttpCaller | None) -> str:
-    """What stands for the caller in forms and keys; public routes have no caller, and read no key."""
+    """Return the text that CSRF tokens are bound to; empty on a public route, which has no caller."""
     return "" if caller is None else caller.token or "local"
