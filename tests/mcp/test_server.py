@@ -78,7 +78,7 @@ def test_a_caller_without_a_grant_gets_nothing(tmp_path: Path) -> None:
     async def main() -> None:
         with host_at(tmp_path) as host:
             async with Client(build_server(host)) as client:
-                with pytest.raises(MCPError, match="may do"):
+                with pytest.raises(MCPError, match="this caller has no grant"):
                     await client.list_tools()
 
     anyio.run(main)

@@ -17,7 +17,7 @@ from assay.settings import load_settings
 
 def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("three years of work", encoding="utf-8")
-    with pytest.raises(InputError, match="no demo made"):
+    with pytest.raises(InputError, match="the demo did not create"):
         demo.demo_settings(load_settings().settings, tmp_path)
     assert (tmp_path / "thesis.txt").exists()
 

@@ -64,7 +64,7 @@ def mount(
     *,
     local: Grant | None,
     names: Collection[str],
-) -> http.Guard:
+) -> http.McpGuard:
     """Make what serves MCP within another server, behind its front and to its callers.
 
     `local` is the grant of callers of this machine without a token; None: there are none.
