@@ -170,19 +170,19 @@ SEARCH = Walk(
     (
         Step(
             "assay.server.security.guard",
-            "Guard.__call__",
+            "ApiGuard.__call__",
             "Every request arrives here and finds its line in the table of routes, or is refused.",
         ),
         Step(
             "assay.server.security.guard",
-            "Guard.admit",
+            "ApiGuard.admit",
             "Checks framing, host, caller, access, rate and body, in this order, before any of the body is parsed.",
         ),
         Step(
             "assay.server.routing",
             "Straight.answer",
             "Reads path and body, and hands the work to a thread of the short lane.",
-            called_by="Guard.__call__",
+            called_by="ApiGuard.__call__",
         ),
         Step(
             "assay.server.verb_routes",
