@@ -1,4 +1,4 @@
-"""Time as an argument: whoever needs it is handed a `Clock`, so that tests never sleep and never patch.
+"""Time as an argument: code that needs it takes a `Clock`, so that tests never sleep and never patch.
 
 Two readings exist. `now()` is the calendar (UTC, may jump); `monotonic()` is a stopwatch in seconds (never jumps).
 """

@@ -5,7 +5,7 @@ A server begins a budget around each call (`limited`); searches, saves and the s
 not as an argument, like a cancellation: what a use-case computes does not depend on it, and every step may be the last.
 
 Only the time of the thread that began the budget counts. Once a transaction was committed the budget no longer ends
-the request: what was done must be told. A step cannot be interrupted inside; its length is bounded by the sizes of what
+the request: the caller must get the result. A step cannot be interrupted; its length is bounded by the sizes of what
 a request may send (`design/connection-limits.md`).
 """
 

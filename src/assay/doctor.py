@@ -2,7 +2,7 @@
 
 - A finding.
 - Installation: what was seen, what it means, what to do.
-- Egress: what this installation may contact, why, and which setting says so.
+- Egress: what this installation may contact, why, and by which setting.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The whole error tree. Every message names the value at fault; every remedy says what to do next.
+"""The whole error tree. Every message names the value at fault; every remedy is what to do next.
 
 AssayError
   InputError              the caller can fix it (exit 3)
@@ -10,7 +10,7 @@ AssayError
     RecordExists          that id or key is already taken in this scope
     NotAllowed            this caller may not do that to what is stored there
       AccessTooLow        it needs more access than the caller has, or a person
-      PersonNeeded        a program asked for what only a person may have
+      PersonNeeded        a program tried what only a person may do
     CheckpointNotFound    no checkpoint has that id or name
     MissingExtra          an optional part of Assay is not installed
     UnknownMetric         no metric, parameter or value has that name; near names are given
@@ -55,7 +55,7 @@ AssayError
   ReportFailed            a report cannot be written; the one that was there is untouched (exit 4)
   ServerBusy              more calls wait than the server takes on (exit 4)
   RequestTooCostly        a request used more processor time than it may (exit 4)
-  ChannelUnavailable      one way of searching cannot be asked now; a search goes on with the others (exit 4)
+  ChannelUnavailable      one channel of the search is not available now; the search goes on with the others (exit 4)
 
 `code` is the stable name a machine matches on: it is the class name in snake case.
 """
@@ -136,7 +136,7 @@ class AccessTooLow(NotAllowed):
 
 
 class PersonNeeded(NotAllowed):
-    """A program asked for what only a person may do."""
+    """A program tried what only a person may do."""
 
 
 class CheckpointNotFound(InputError):
@@ -344,4 +344,4 @@ class RequestTooCostly(AssayError):
 
 
 class ChannelUnavailable(AssayError):
-    """One way of searching cannot be asked now; a search goes on with the others."""
+    """One channel of the search is not available now; the search goes on with the others."""

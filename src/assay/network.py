@@ -1,6 +1,6 @@
 """The gatekeeper: which addresses Assay may contact.
 
-Everything in Assay that opens a connection to a service asks a `Gatekeeper` first: the endpoint client (models,
+Everything in Assay that opens a connection to a service calls a `Gatekeeper` first: the endpoint client (models,
 embedders, HTTP systems, `assay.Client`), the road to MCP servers over HTTP, and the exporter of spans. With offline on,
 only configured addresses pass; anything else is refused by name before a socket is made or a name is looked up.
 `tests/cli/test_egress_rules.py` holds that no other module opens connections.
@@ -23,7 +23,7 @@ _PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Gatekeeper:
-    """Says of every address whether it may be contacted."""
+    """Decides for every address whether it may be contacted."""
 
     offline: bool = False
     allowed: frozenset[str] = frozenset()

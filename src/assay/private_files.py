@@ -1,8 +1,8 @@
-"""Files and folders that only their owner can read: 0600 and 0700, whatever the umask says.
+"""Files and folders that only their owner can read: 0600 and 0700, for every umask.
 
 `make_private_folder` creates a folder with every parent that is missing, `open_private` a file. `Path.mkdir` gives its
-mode to the last folder only, and makes the parents readable for everybody. What exists already keeps its mode: whoever
-opened a folder to a group did so on purpose.
+mode to the last folder only, and makes the parents readable for all users. What exists already keeps its mode: a user
+who opened a folder to a group did so on purpose.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def pytest_runtest_call(item: pytest.Item) -> None:
 
 @pytest.fixture
 def assay_verdict(request: pytest.FixtureRequest) -> Verdict:
-    """What the gate said of the marked test."""
+    """The gate's verdict on the marked test."""
     verdict: Verdict | None = request.node.stash.get(_VERDICT, None)
     if verdict is None:
         raise pytest.UsageError("assay_verdict needs the marker: @pytest.mark.assay(run='latest')")
@@ -92,7 +92,7 @@ class GateCollector(pytest.Collector):
     """The rules of one gate."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """One test a rule; what could not even be asked is one test that says so."""
+        """One test for each rule; a gate that could not run is one test with the reason."""
         from assay.errors import AssayError  # noqa: PLC0415 - loaded when the gate is asked
 
         option = self.config.getoption
@@ -133,13 +133,13 @@ class RuleItem(pytest.Item):
         raise Regression(self.rule.sentence)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The sentence; where in pytest it was raised tells nobody anything."""
+        """The sentence alone, because the place in pytest where it was raised does not help."""
         if isinstance(excinfo.value, (Regression, Inconclusive)):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
-        """Where it stands: in no file."""
+        """The location of the test, which is in no file."""
         return "assay-gate", None, f"assay gate: {self.name}"
 
 

@@ -7,10 +7,10 @@
 There is one registry for each kind: metrics, systems, judges, gate rules, dataset formats, channels. What is built in
 registers itself like anything else, when the modules named by `builtin` are imported. An installed package registers
 through an entry point of the group; the entry point's name is the name of the thing. Entry points are read when a name
-is looked up that nobody registered yet, or when a list is asked for. One that cannot be loaded is a line in `problems`:
+is looked up that is not registered yet, or when a list is needed. One that cannot be loaded is a line in `problems`:
 it names the package, and everything else goes on.
 
-Two things of one name are refused, and the message says where both come from. Code that registers the same function
+Two things of one name are refused, and the message names the source of both. Code that registers the same function
 again (a notebook cell run twice) replaces it.
 """
 
@@ -150,7 +150,7 @@ class Registry(Generic[Entry]):
         return self._problems.get(name, "")
 
     def explain_missing(self, name: str) -> str:
-        """Return why there is no entry of a name, and what was perhaps meant; to be said in an error."""
+        """Return why there is no entry of a name, with the nearest names, for an error message."""
         if self.problem(name):
             return self.problem(name)
         near = difflib.get_close_matches(name, self.names(), n=3, cutoff=0.5)

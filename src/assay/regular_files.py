@@ -1,7 +1,7 @@
 """Open files that a user names: regular files only, and never more of them than fits.
 
-Opening a named pipe waits until somebody writes to it, a device may never end, and a socket cannot be read. All of them
-are refused before the first byte is asked for. Folders and missing files raise `OSError`, as `open` does.
+Opening a named pipe waits until a program writes to it, a device may never end, and a socket cannot be read. All of
+them are refused before the first byte is read. Folders and missing files raise `OSError`, as `open` does.
 """
 
 from __future__ import annotations

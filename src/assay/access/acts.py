@@ -1,9 +1,9 @@
-"""The table of acts: everything a caller can ask a server for, and the one policy each act has.
+"""The table of acts: everything a caller can request from a server, each with its policy.
 
 HTTP routes, pages and MCP tools name an act from this table, never a policy of their own. So the same act needs the
 same access on every surface. An act that concerns the whole store, rows of every tenant, needs an operator.
 
-To add a route or tool, use the act that says what it does, or add one here. `tests/security` tries each route and
+To add a route or tool, use the act that describes it, or add one here. `tests/security` tries each route and
 tool with each role and fails when one has no act. The reference pages under `docs/reference` show this table.
 """
 

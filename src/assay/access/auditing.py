@@ -1,6 +1,6 @@
-"""Reading the audit log: page by page with filters, and whether its chain is whole.
+"""Read the audit log in pages with filters, and check that its chain is complete.
 
-A tenant's admin reads the tenant's log; an operator may read the logs of all tenants. Whoever calls checks that.
+A tenant's admin reads the tenant's log; an operator may read the logs of all tenants. The caller checks that.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class AuditRows(NamedTuple):
 
     entries: Sequence[AuditLine]
     next_before: int | None
-    """What the next page is asked with; None: this is the last."""
+    """The cursor of the next page; None: this is the last."""
 
 
 def list_entries(

@@ -1,10 +1,10 @@
-"""What an act does and who may ask for it: the policies there are, a grant for each caller, who gives grants.
+"""What an act does and which access it needs: the policies, the grant of each caller, and who gives grants.
 
 Each act of the table `acts` has one of the policies below.
 
 The tenant and the principal come from the grant, which the server makes; nothing a client sends reaches them. An
-`Authoriser` turns what a caller showed into a grant: on stdio and without a token whoever reaches the server has the
-full one, with a token only whoever knows it.
+`Authoriser` turns a caller's proof into a grant: on stdio, and on a server without tokens, every caller has the
+full grant; on a server with a token, only callers who present it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Policy:
 
 
 PUBLIC = Policy(name="public", access=Access.READ, idempotent=True)
-"""For everybody, also without a token. There are three such addresses: see `application.PUBLIC_PATHS`."""
+"""For all callers, also without a token. There are three such addresses: see `application.PUBLIC_PATHS`."""
 READ = Policy(name="read", access=Access.READ, idempotent=True)
 ADD = Policy(name="add", access=Access.WRITE)
 ADD_ONCE = Policy(name="add once", access=Access.WRITE, idempotent=True)
@@ -49,7 +49,7 @@ MEASURE = Policy(name="measure", access=Access.WRITE, takes_long=True)
 OVERSEE = Policy(name="oversee", access=Access.ADMIN, idempotent=True)
 """Shows who may come in and what was done."""
 GOVERN = Policy(name="govern", access=Access.ADMIN, destructive=True, idempotent=True)
-"""Switches what everybody in the tenant sees, or says who may come in."""
+"""Changes what all users of the tenant see, or who has access."""
 SURVEY = Policy(name="survey", access=Access.OPERATOR, idempotent=True)
 """Shows what concerns the whole server or store, rows of every tenant."""
 COPY = Policy(name="copy", access=Access.OPERATOR)
@@ -64,7 +64,7 @@ class Grant(NamedTuple):
     scope: Scope
     access: Access
     person: bool = False
-    """A person calls: what is saved counts as written by hand. Whoever shows no proof of that is a program."""
+    """A person calls: what is saved counts as written by hand. A caller without proof of that is a program."""
 
     def allows(self, policy: Policy) -> bool:
         """Whether what has this policy may be seen and called."""
@@ -75,23 +75,23 @@ class Authoriser(Protocol):
     """Decides what a caller may do."""
 
     def grant(self, token: str | None) -> Grant | None:
-        """The grant of whoever shows this token; None: nothing at all."""
+        """Return the grant for this token; None: no access."""
         ...
 
 
 class Everybody:
-    """Whoever reaches the server and shows no token may do everything: for stdio, and for open loopback."""
+    """Callers without a token may do everything: for stdio, and for an open server on the loopback."""
 
     def __init__(self, grant: Grant) -> None:
         self._grant = grant
 
     def grant(self, token: str | None) -> Grant | None:
-        """The one grant; whoever shows a token wants to be somebody else, and is nobody here."""
+        """Return the full grant; a caller who presents a token is refused, because no token is valid here."""
         return self._grant if token is None else None
 
 
 class OneToken:
-    """Whoever knows the token may do everything. Compared in constant time."""
+    """Callers who present the token may do everything. Compared in constant time."""
 
     def __init__(self, token: str, grant: Grant) -> None:
         self._token = token.encode()

@@ -59,7 +59,7 @@ class Tokens:
     ) -> NewToken:
         """A new token for the scope's tenant; without days it does not expire.
 
-        `by` is the access of whoever asks; the person at the command line is the operator. Raises `NotAllowed` for a
+        `by` is the access of the caller; the person at the command line is the operator. Raises `NotAllowed` for a
         token that would reach further than that. A token is a program's unless it is made for a `person`: only then
         do notes saved with it count as written by hand.
         """
@@ -99,19 +99,19 @@ class Tokens:
 
 
 class StoredTokens:
-    """Lets in whoever shows a token that the store knows; others are left to a second authoriser."""
+    """Accepts tokens that the store has; others are left to a second authoriser."""
 
     def __init__(self, store: Store, clock: Clock, otherwise: Authoriser | None = None) -> None:
         self._store = store
         self._clock = clock
         self._otherwise = otherwise
         self._good: dict[str, tuple[float, Grant | None]] = {}
-        # Apart from the good ones, so that whoever tries tokens does not make the server forget those.
+        # Apart from the good ones, so that guessing tokens does not push those out of the cache.
         self._bad: dict[str, tuple[float, Grant | None]] = {}
         self._lock = threading.Lock()
 
     def grant(self, token: str | None) -> Grant | None:
-        """The grant of a good token; a store that cannot be asked lets nobody in."""
+        """Return the grant of a valid token; None: no access. A store that cannot be read refuses all."""
         if token is not None and TOKEN_SHAPE.fullmatch(token):
             return self._remembered(digest_of(token), self._look)
         return None if self._otherwise is None else self._otherwise.grant(token)
@@ -126,7 +126,7 @@ class StoredTokens:
             return work.access_tokens.exist()
 
     def forget(self) -> None:
-        """Ask the store again the next time."""
+        """Empty the cache, so that the next call reads the store."""
         with self._lock:
             self._good.clear()
             self._bad.clear()
@@ -165,7 +165,7 @@ def grant_of(tenant: str, token: AccessToken) -> Grant:
 
 
 def _check_reach(by: Access, access: Access, verb: str) -> None:
-    """Refuse to make or revoke a token that reaches further than the access of whoever asks."""
+    """Refuse to create or revoke a token with more access than the caller has."""
     if not by.includes(access):
         raise NotAllowed(
             f"a caller with {by} access cannot {verb} a token with {access} access",
@@ -184,7 +184,7 @@ def digest_of(token: str) -> str:
 # token was revoked or has expired, opens nothing from that moment on, in every serving process.
 
 SIGN_IN_PREFIX = "session_"
-"""What every secret begins with, so that nobody takes it for a token."""
+"""Prefix of every secret, so that it is not mistaken for a token."""
 SIGN_IN_LENGTH = len(SIGN_IN_PREFIX) + 43
 SEEN_EVERY = timedelta(minutes=1)
 """How exactly the last use is written down: a write with every request would be one too many."""
@@ -250,7 +250,7 @@ class SignIns:
         return NewSignIn(text, kept)
 
     def find(self, text: str) -> OpenSignIn | None:
-        """What the secret of a cookie opens; None: nothing. A store that cannot be asked lets nobody in."""
+        """Return the sign-in of a cookie's secret; None: no access. A store that cannot be read refuses all."""
         if len(text) != SIGN_IN_LENGTH or not text.startswith(SIGN_IN_PREFIX):
             return None
         now = self._clock.now()

@@ -154,7 +154,7 @@ _PERCENT = re.compile(r"(\d{1,3})\s*%?")
 
 
 class Override(NamedTuple):
-    """What the environment or the settings file says of a flag, against which no stored row counts."""
+    """The value of a flag in the environment or the settings file, which overrides stored rows."""
 
     percent: int
     layer: str

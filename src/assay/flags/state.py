@@ -1,7 +1,7 @@
-"""What a flag is right now, and why: environment over settings file over stored row over default.
+"""The current value of each flag, and its source: environment over settings file over stored row over default.
 
-`Flags.states(work)` reads every row of the tenant in one query; whoever asks several times in a unit of work keeps
-what it returned. Rows are written by `turn`, `activate` and `review`, each with a line in the audit log.
+`Flags.states(work)` reads every row of the tenant in one query; callers that need it several times keep what it
+returned. Rows are written by `turn`, `activate` and `review`, each with a line in the audit log.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NEEDS_CHECKPOINT = "reconsolidation"
 """It rewrites what is there, so a copy is taken before it begins."""
 
 HELD_OFF = "flag.held_off"
-"""The line of the audit log that says why a flag that is on does nothing yet."""
+"""The line of the audit log with the reason why a flag that is on has no effect yet."""
 
 TakeCheckpoint = Callable[[str], object]
 RECENT = timedelta(days=1)
@@ -62,7 +62,7 @@ class Flags:
         self._first_use = threading.Lock()
 
     def forced(self, name: str, *, on: bool) -> Flags:
-        """These flags with one that stands, whatever anybody stored: a treatment beside its control."""
+        """Return these flags with one fixed, regardless of stored rows: a treatment beside its control."""
         override = Override(100 if on else 0, "treatment", name)
         return Flags({**self._overrides, known(name).name: override}, clock=self._clock)
 
@@ -102,7 +102,7 @@ class Flags:
     ) -> FlagState:
         """Switch a flag for a tenant; None leaves the value, or the shadow, as it is.
 
-        Switching reconsolidation on takes a checkpoint first, or refuses. Unless `checkpoint` says how, one of the
+        Switching reconsolidation on takes a checkpoint first, or refuses. Unless `checkpoint` is given, one of the
         last day is used again: an admin who switches to and fro must not fill the disk with copies of every tenant.
         """
         flag = known(name)
@@ -148,7 +148,7 @@ class Flags:
             store.checkpoints.create(name)
 
     def _take_first(self, store: Store, scope: Scope, checkpoint: TakeCheckpoint) -> None:
-        """Take the first checkpoint of a store; why that failed stands in the audit log until it succeeds."""
+        """Take the first checkpoint of a store; the reason of a failure is in the audit log until it succeeds."""
         try:
             _take(lambda name: store.checkpoints.list() or checkpoint(name))
         except CheckpointFailed as problem:
@@ -193,7 +193,7 @@ class Flags:
         return (flag.rollout_percent if flag.default else 0), "default", ""
 
     def _put(self, work: Work, before: FlagState, *, percent: int | None = None, **changed: Any) -> None:
-        """Write a flag's whole row: what is not said stays as it was, and a default stays a default."""
+        """Write a flag's whole row: what is not given stays as it was, and a default stays a default."""
         row = work.flags.get(before.flag.name)
         kept = {name: getattr(row, name, None) for name in _COLUMNS}
         if percent is not None:
@@ -221,5 +221,5 @@ def _take(checkpoint: TakeCheckpoint) -> None:
 
 
 def explain_hold(problem: AssayError) -> str:
-    """Why a flag is held off, with the remedy: the same words wherever it is told."""
+    """Return why a flag is held off, with the remedy: the same text on every surface."""
     return f"{problem.message}. {problem.remedy}"

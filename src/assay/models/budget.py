@@ -79,7 +79,7 @@ class Prices:
 
 
 class Spending(Protocol):
-    """Where it is kept what was spent. Both steps are one transaction each, whoever else spends at the same time."""
+    """The store of what was spent. Each step is one transaction, so that concurrent spending is counted right."""
 
     def reserve(self, most: Cost, limits: Limits) -> str:
         """Set aside what a call can cost, under a name that is given back; refuse what would go beyond the limits."""
@@ -126,7 +126,7 @@ class SpendingInMemory:
 
 
 class BudgetedModel:
-    """Asks only while the most that a call can cost is left."""
+    """Calls a model only while the budget covers the most that the call can cost."""
 
     def __init__(self, model: ChatModel, *, spending: Spending, limits: Limits, prices: Prices) -> None:
         self._model = model

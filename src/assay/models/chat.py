@@ -41,7 +41,7 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChatRequest:
-    """What is asked, and how the reply may look."""
+    """A request to a chat model, with the form of the reply."""
 
     messages: tuple[Message, ...]
     schema: Mapping[str, Any] | None = None
@@ -51,7 +51,7 @@ class ChatRequest:
     temperature: float = 0.0
     seed: int = 0
     repeat: int = 0
-    """Tells one asking of the same question from the next, for the cache."""
+    """Distinguishes repeated calls with the same request, for the cache."""
     fresh: bool = False
     """Ask the model even where a reply is kept; the new reply takes its place."""
     deadline_s: float | None = None
@@ -91,7 +91,7 @@ class ModelFingerprint:
 
     model: str
     digest: str | None = None
-    """Of the weights, where the server tells it."""
+    """Digest of the weights, where the server reports it."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """What moves its answers: temperature, seed, the most tokens."""
 
@@ -215,7 +215,7 @@ class RepliesInMemory:
 
 
 class CachedModel:
-    """Asks only what was not asked before."""
+    """Calls the model only for requests that are not in the cache."""
 
     def __init__(self, model: ChatModel, replies: Replies) -> None:
         self._model = model
@@ -261,7 +261,7 @@ def reply_key(request: ChatRequest, fingerprint: ModelFingerprint) -> str:
 
 PROBE_S = 3.0
 OLLAMA = "ollama:"
-"""How digests begin that an Ollama server told."""
+"""Prefix of digests that an Ollama server reports."""
 _TAG = re.compile(r"[:@][^/:@]+$")
 _DIGIT = re.compile(r"\d")
 _FLOATING = re.compile(r"(?:^|[:@/_.-])(latest|main|master|current|preview|default)$", re.IGNORECASE)
@@ -282,10 +282,10 @@ def refuse_floating(name: str, *, allowed: bool) -> None:
 
 
 def alias_reason(name: str, digest: str | None, served: Collection[str] = ()) -> str:
-    """Say why a name does not tell which weights answer; empty when it does.
+    """Return why a name does not identify the weights that answer; empty when it does.
 
     `served` are the names the server itself put on its replies: a hosted service that answers to `small-model` often
-    says there that it was `small-model-2026-03-01`, which is a version.
+    reports there that it was `small-model-2026-03-01`, which is a version.
     """
     if is_floating(name):
         return f"the model name {name!r} is an alias that can mean other weights tomorrow"
@@ -300,10 +300,10 @@ def alias_reason(name: str, digest: str | None, served: Collection[str] = ()) ->
 
 
 def digest_of(root: Endpoint, name: str) -> str | None:
-    """What tells one set of weights from another; None where the server does not tell.
+    """Return what identifies the weights of a model; None where the server does not report it.
 
-    `root` is the server without its `/v1`. It is asked little, once, and believed; what goes wrong means it cannot
-    tell, and a server that does not answer at all is asked no further.
+    `root` is the server without its `/v1`. It gets few requests, once, and its answers are trusted. An error means that
+    it cannot report the weights, and a server that does not answer at all gets no further requests.
     """
     probes: tuple[Callable[[Endpoint, str], str | None], ...] = (_ollama, _llama_cpp)
     for probe in probes:

@@ -1,9 +1,9 @@
-"""The one client of services that speak JSON over HTTP, and the only place that tries again.
+"""The only client of services that use JSON over HTTP, and the only place that repeats failed calls.
 
-A call ends within its deadline, tries and pauses included, whatever the other side does: refuse, hang, drip, or send
-without end. A service that is away is not waited for again and again (`AWAY_AFTER`). Redirects are not followed, since
-they would carry the key to an address nobody chose. The key comes from an environment variable and is in no message.
-Calls go over the pooled connections of `models.http_pool`, so threads can share a client. The gatekeeper is asked
+A call ends within its deadline, tries and pauses included, even if the other side refuses, hangs, drips, or sends
+without end. After several unanswered calls each further call is tried once (`AWAY_AFTER`). Redirects are not followed:
+they would carry the key to an unknown address. The key comes from an environment variable and is in no message.
+Calls go over the pooled connections of `models.http_pool`, so threads can share a client. The gatekeeper is called
 before anything else: an address that it refuses is never looked up.
 """
 
@@ -34,9 +34,9 @@ from assay.models.http_pool import (
 from assay.network import Gatekeeper
 
 AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
-"""Answers that may be another a moment later."""
+"""Statuses after which a second try may succeed."""
 TOO_MANY = 429
-"""The one answer of these that says nothing was done."""
+"""The only one of these statuses which means that nothing was done."""
 AWAY_AFTER = 5
 """Calls in a row that nothing answered. From then on each call is one try without a pause, until one is answered: a
 thousand questions to a service that is down cost seconds, not the pauses between three thousand tries."""
@@ -46,7 +46,7 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EndpointOptions:
-    """Where a service is and how long to bear with it."""
+    """The address of a service, and its limits on time, tries and size."""
 
     url: str
     """Such as `https://api.example.com/v1`; a call's path is appended."""
@@ -59,7 +59,7 @@ class EndpointOptions:
     first_pause_s: float = 0.5
     """Doubled with each try, and shortened by chance down to half, so that callers do not return in step."""
     longest_pause_s: float = 20.0
-    """A service that asks for more is not waited for."""
+    """A call is not repeated when the service requires a longer pause."""
     max_bytes: int = 64_000_000
     """An answer is read no further."""
     again: frozenset[int] = AGAIN
@@ -129,7 +129,7 @@ class _TryAgainError(Exception):
 class Endpoint:
     """A service at an address.
 
-    It sends over the connections of `pool`, which whoever gives it closes. The shared pool is closed when the program
+    It sends over the connections of `pool`, which the caller closes. The shared pool is closed when the program
     ends.
     """
 
@@ -161,11 +161,11 @@ class Endpoint:
         return f"{host}:{self._address.port}" if self._address.port else host
 
     def post(self, path: str, question: Mapping[str, Any]) -> Any:
-        """Ask, try again where that may help, and give the answer's JSON."""
+        """Send a POST request, repeat it where that may help, and return the JSON of the answer."""
         return self.asked(path, question).value
 
     def get(self, path: str) -> Any:
-        """The same without a body; what is asked stands in the path."""
+        """Send a GET request, which has no body; the path holds everything."""
         return self.asked(path, None).value
 
     def asked(
@@ -178,9 +178,9 @@ class Endpoint:
         method: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answered:
-        """The same, and what it took; less time and fewer tries may be given than the options allow, never more.
+        """Send a request; return the answer and the number of tries. A shorter deadline and fewer tries may be given.
 
-        What is raised says in `tries` and `worked_on` what it took.
+        Errors have the number of tries in `tries`, and how many of them the service worked on in `worked_on`.
         """
         deadline = min(deadline_s or self._options.deadline_s, self._options.deadline_s)
         most = min(attempts or self._options.attempts, self._options.attempts)
@@ -211,7 +211,7 @@ class Endpoint:
         raise AssertionError  # pragma: no cover - the last attempt returns or raises
 
     def _wait(self, attempt: int, problem: _TryAgainError) -> float:
-        """Seconds until the next try; a service that asks for too long a pause is never tried again."""
+        """Return the seconds until the next try; infinity when the service requires too long a pause."""
         if problem.wait_s is not None:
             return problem.wait_s if problem.wait_s <= self._options.longest_pause_s else math.inf
         pause = self._options.first_pause_s * 2 ** (attempt - 1) * self._rng.uniform(0.5, 1.0)
@@ -334,7 +334,7 @@ def _address(options: EndpointOptions) -> SplitResult:
 
 
 def _retry_after(answer: HttpAnswer) -> float | None:
-    """What the service asks for in seconds; a date or nonsense counts as nothing said."""
+    """Return the pause in seconds that the service requires; None for a date or an invalid value."""
     told = answer.headers.get("retry-after", "").strip()
     return float(told) if told.isascii() and told.isdecimal() else None
 

@@ -1,8 +1,8 @@
 """A chat model behind any OpenAI-compatible address: Ollama, vLLM, llama.cpp, OpenAI, gateways.
 
-`models.endpoint` does the calling and is the only place that tries again. A JSON schema goes along with the question,
-in the strict form servers want (`strict_form`); a server that refuses it is asked once more without, and from then on
-never with one. What comes back is text as both back ends of the store keep it, or an error: half an answer is none.
+`models.endpoint` makes the calls and is the only place that repeats them. A JSON schema is sent with the request, in
+the strict form that servers require (`strict_form`). A server that refuses it gets the request once more without it,
+and no schema from then on. The result is text that both back ends of the store can keep, or an error.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class EndpointChat:
         return self._name
 
     def fingerprint(self) -> ModelFingerprint:
-        """The name, and the digest of the weights where the server tells it; asked once."""
+        """The name, and the digest of the weights where the server reports it; requested once."""
         with self._gate:
             if self._known is None:
                 digest = None if self._digest is None else self._digest()
@@ -138,5 +138,5 @@ def _word(value: Any) -> str:
 
 
 def _count(value: Any) -> int | None:
-    """Tokens, where the server counted them; anything that is no count is nothing said."""
+    """Return the token counts where the server reports them; anything that is not a count is ignored."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None

@@ -3,12 +3,12 @@
 `HttpPool.send` sends one request and reads the whole answer. Between calls connections stay open for a short time, so
 that the next call to the same service needs no new one. What holds for every call:
 
-- It ends when its time is over, whatever the other side does. `httpcore` applies a timeout to each read and write by
+- It ends when its time is over, even if the other side hangs. `httpcore` applies a timeout to each read and write by
   itself, so that a service which sends a byte now and then is never stopped; `_DeadlineStream` stops it.
 - An answer is read up to a limit, and as it was sent: compressed answers are not unpacked.
 - Redirects are not followed, cookies are not kept, and no proxy, password file or other setting of the environment
-  is used: `httpcore` knows none of them. Certificates are checked against the trust store of the system.
-- The gatekeeper is asked first: an address that it refuses is never looked up.
+  is used: `httpcore` supports none of them. Certificates are checked against the trust store of the system.
+- The gatekeeper is called first: an address that it refuses is never looked up.
 - Nothing is sent twice. Whether to try again is decided by `models.endpoint`, which counts what was sent.
 
 Threads may share a pool. A process that was forked starts with none of its parent's connections.
@@ -100,7 +100,7 @@ class HttpPool:
     def send(self, request: HttpRequest, *, gate: Gatekeeper, within_s: float, max_bytes: int) -> HttpAnswer:
         """Send a request and return the complete answer.
 
-        Raises `OutOfTime`, `BrokenOff`, `TooLarge` or `Unsendable`, and `AddressRefused` where the gatekeeper says so.
+        Raises `OutOfTime`, `BrokenOff`, `TooLarge` or `Unsendable`, and `AddressRefused` where the gatekeeper refuses.
         """
         gate.check(request.origin)
         ends = self._clock.monotonic() + within_s
@@ -207,7 +207,7 @@ def _read_body(response: httpcore.Response, max_bytes: int) -> bytes:
 
 
 class _DeadlineBackend(httpcore.SyncBackend):
-    """Opens connections with a deadline, and knows those that are open."""
+    """Opens connections with a deadline, and keeps a list of those that are open."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -285,7 +285,7 @@ class _DeadlineStream(httpcore.NetworkStream):
 
 
 SHARED_POOL = HttpPool()
-"""For whatever has no `close` of its own, such as models and embedders; closed when the program ends."""
+"""For objects without a `close` of their own, such as models and embedders; closed when the program ends."""
 
 
 def _forget_inherited() -> None:

@@ -30,7 +30,7 @@ LONGEST_QUOTE = 4_000
 
 
 class UnreadableReply(ValueError):
-    """A reply says nothing that can be used; the text says why."""
+    """A reply contains nothing that can be used; the message is the reason."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,7 +42,7 @@ class Structured(Generic[T]):
     problem: str = ""
     """Why nothing could be read; empty when something was."""
     replies: tuple[ChatReply, ...]
-    """One, or two when it had to be asked to repair."""
+    """One, or two when a repair request was needed."""
     usage: Usage
     """Of every request, also of a repair question that failed."""
 
@@ -110,7 +110,7 @@ def last_object(text: str, fits: Callable[[dict[str, Any]], T]) -> T:
 
 
 def _objects_from_the_end(text: str) -> Iterator[Callable[[], dict[str, Any]]]:
-    """Whatever begins with a brace and ends as an object, the last first; objects inside others do not count."""
+    """Return every object in a text, the last first; objects inside others are left out."""
     text = text[-LONGEST_REPLY:]
     spans: list[tuple[int, int]] = []
     place = open_ended = 0

@@ -32,7 +32,7 @@ class Access(StrEnum):
     """Above the admins of tenants: acts that touch the whole store, such as restoring a checkpoint, need it."""
 
     def includes(self, other: Access) -> bool:
-        """Whether whoever has this may do what needs the other."""
+        """Whether this access includes the other."""
         order = list(Access)
         return order.index(self) >= order.index(other)
 
@@ -124,7 +124,7 @@ class SignInLine:
     expires_at: datetime
     """When it ends however much it is used."""
     ended_at: datetime | None
-    """When somebody signed out, or ended it. None: nobody did."""
+    """When the sign-in was ended, by signing out or by an admin; None: it was not."""
     is_open: bool
     """Whether it still opens anything."""
 
@@ -151,7 +151,7 @@ class LoginSession:
     expires_at: datetime
     """When it ends however much it is used."""
     ended_at: datetime | None = None
-    """When somebody signed out, or ended it. None: nobody did."""
+    """When the sign-in was ended, by signing out or by an admin; None: it was not."""
     via: str = ""
     """From where the browser signed in."""
 
@@ -174,7 +174,7 @@ class RequestKey:
     key: str
     principal: str
     fingerprint: str
-    """Of what was asked: the same key for something else is a mistake of the caller."""
+    """Hash of the request. The same key for a different request is a mistake of the caller."""
     created_at: datetime
     status: int | None = None
     """None: it is still being worked on, or the server ended in the middle."""
@@ -207,7 +207,7 @@ class OwnedFile:
     name: str
     """The id of a run, which no other run ever has; the whole path of anything else."""
     principal: str
-    """Who made it; empty where nobody wrote that down."""
+    """Who created the file; empty when that was not recorded."""
     created_at: datetime
 
     def __post_init__(self) -> None:

@@ -100,7 +100,7 @@ class Aggregates:
 
     sessions: int
     asked_again: AskedAgain
-    """How many distinct questions the newest of them asked."""
+    """How often the newest of these sessions repeat a question."""
     independent: float
     """How many independent sessions they are worth; what intervals go by."""
     judged: int
@@ -144,7 +144,7 @@ class Trait:
 
     kind: TraitKind
     name: str
-    """As people read it; of a word, the form that is used most."""
+    """The trait as text to read; for a term, its most frequent form."""
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name!r}" if self.kind is TraitKind.TERM else f"{self.kind}: {self.name}"
@@ -200,7 +200,7 @@ class Suggestion:
     by: str = "builtin"
     """Who worded it: the tables, or a model by name."""
     problem: str = ""
-    """Why the model that was asked did not word it."""
+    """Why the chosen model did not write the suggestion."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -295,7 +295,7 @@ class PromptVerdict(StrEnum):
     NO_DIFFERENCE_SEEN = "no_difference_seen"
     TOO_FEW = "too_few"
     WITHHELD = "withheld"
-    """Too few questions were asked under both versions: the difference may be that of the questions."""
+    """Too few questions are common to both versions: the difference may come from the questions."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -329,7 +329,7 @@ class PromptComparison:
     sessions: tuple[int, int]
     questions: tuple[int, int]
     shared: int
-    """Questions that were asked under both."""
+    """Questions that both versions answered."""
     paired: bool
     metrics: tuple[PromptMetric, ...]
     caution: str
@@ -353,7 +353,7 @@ class SplitSide:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SplitStanding:
-    """How a split stands: both sides with their scores, and what the sequential test says of the second."""
+    """The state of a split: both sides with their scores, and the sequential test of the second against the first."""
 
     split: PromptSplit
     first: SplitSide
@@ -369,6 +369,6 @@ class SplitStanding:
     uneven: str
     """Why the sides cannot have been dealt by chance; empty when they can."""
     withheld: str
-    """Why nothing is decided whatever the evidence; empty when it may be."""
+    """Why no decision is possible yet, regardless of the evidence; empty when one is."""
     cut: bool
     """There are more sessions than were looked at."""

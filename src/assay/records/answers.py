@@ -86,10 +86,10 @@ class Spot(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlacedChunk(RetrievedChunk):
-    """A passage with where it stands in the dataset's documents (`evaluation.placing`), whatever the system says."""
+    """A passage with its position in the dataset's documents; `evaluation.placement` finds it by the text."""
 
     spots: tuple[Spot, ...] = ()
-    """Every section it certainly stands in; empty: in none that the dataset has."""
+    """Every section that certainly contains it; empty: none of the dataset's sections does."""
     open_in: str | None = None
     """Where else it may stand: a file in which its section is not known, empty for anywhere; None: nowhere else."""
 
@@ -133,7 +133,7 @@ def _heading_path(value: Any, field: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EquivalenceClasses:
-    """Disjoint sets of ids. An id in none of them stands for itself."""
+    """Disjoint sets of ids. An id in none of them is equivalent only to itself."""
 
     classes: tuple[frozenset[str], ...] = ()
     _names: dict[str, str] = field(init=False, repr=False, compare=False)
@@ -145,7 +145,7 @@ class EquivalenceClasses:
         object.__setattr__(self, "_names", names)
 
     def name(self, one: str) -> str:
-        """The id that stands for a class: its smallest member."""
+        """The id that represents a class: its smallest member."""
         return self._names.get(one, one)
 
     def names(self, ids: Iterable[str]) -> set[str]:
@@ -168,9 +168,9 @@ class GivenAnswer:
     text: str
     references: tuple[RetrievedChunk, ...] = ()
     abstained: bool | None = None
-    """None: neither the system nor a judge said."""
+    """None: neither the system nor a judge gave it."""
     confidence: float | None = None
-    """How sure the system said it was, from 0 to 1."""
+    """The confidence that the system reported, from 0 to 1."""
 
     def __post_init__(self) -> None:
         require(self, values.text, "text")
@@ -180,7 +180,7 @@ class GivenAnswer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RubricVerdict:
-    """What a judge said of one answer under one rubric."""
+    """The verdict of a judge on one answer under one rubric."""
 
     score: float | None
     """None: the reply could not be read."""
@@ -204,7 +204,7 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnsweredCase:
-    """One question, its answer, and what a judge said of the answer's correctness."""
+    """One question, its answer, and a judge's verdict on whether the answer is correct."""
 
     answerable: bool
     answer: GivenAnswer

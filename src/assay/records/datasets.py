@@ -64,7 +64,7 @@ class Document:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Grade:
-    """How relevant one document is to one query, and who says so."""
+    """How relevant one document is to one query, and the source of that grade."""
 
     document_id: str
     grade: int
@@ -85,7 +85,7 @@ class Grade:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SessionContext:
-    """Where in a session a query is asked."""
+    """The place of a query within a session."""
 
     session_id: str
     working_memory: tuple[str, ...] = ()
@@ -99,7 +99,7 @@ class SessionContext:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Turn:
-    """Something that was said earlier in a conversation."""
+    """An earlier turn of a conversation."""
 
     speaker: str
     text: str
@@ -110,7 +110,7 @@ class Turn:
 
     @property
     def by_user(self) -> bool:
-        """Whether whoever asks said it, and not whoever answers."""
+        """Whether the turn is the user's, not the assistant's."""
         return self.speaker.casefold() in _WHO_ASKS
 
 
@@ -125,7 +125,7 @@ class Case:
     query: str
     grades: tuple[Grade, ...] = ()
     declared_relevant: tuple[str, ...] | None = field(default=None, metadata={"moves_numbers": False})
-    """What a file lists as relevant where its grades say otherwise. Grades count; this is kept for whoever checks."""
+    """What a file lists as relevant where its grades disagree. Grades count; this is kept for checks."""
     top_chunk: str | None = None
     """The one passage that should come first, as `document:chunk:position`."""
     anchors: GoldAnchors | None = None
@@ -142,9 +142,9 @@ class Case:
     causal_chain: tuple[str, ...] = ()
     harvested_at: datetime | None = None
     history: tuple[Turn, ...] = ()
-    """What was said before the query in the same conversation, oldest first."""
+    """Earlier turns of the same conversation, oldest first."""
     asked_at: datetime | None = None
-    """When the query is asked, where its answer hangs on that."""
+    """The time of the query, where its answer depends on that."""
     rubric: tuple[str, ...] = ()
     """What a good answer must say or do, one demand each; for judges."""
     save: SaveTask | None = None
@@ -234,7 +234,7 @@ class Dataset:
 
     @cached_property
     def corpus_hash(self) -> str:
-        """Identity of the documents, whatever their order."""
+        """Hash of the documents, independent of their order."""
         return content_hash(_each_hashed(self.documents))
 
     @cached_property
@@ -287,7 +287,7 @@ class Asking(StrEnum):
     LAST = "last"
     """The question alone."""
     USER = "user"
-    """Everything the user said, oldest first, the question last."""
+    """Every turn of the user, oldest first, the question last."""
     CONVERSATION = "conversation"
     """Both sides, each turn as `speaker: text`."""
 

@@ -85,7 +85,7 @@ class OutcomeKind(StrEnum):
     ABSTAINED = "abstained"
     """The system declined to answer."""
     JUDGE_FAILED = "judge_failed"
-    """There was an answer, and whoever should have judged it could not."""
+    """There was an answer, and the judge could not judge it."""
     SYSTEM_FAILED = "system_failed"
     """The system under test raised, timed out, or returned what cannot be read."""
     SKIPPED = "skipped"
@@ -93,12 +93,12 @@ class OutcomeKind(StrEnum):
 
 
 class Cause(StrEnum):
-    """Why a case has no value, where a program has to know; `reason` says it to people."""
+    """Why a case has no value, for programs; `reason` is the sentence for people."""
 
     NO_JUDGE = "no_judge"
-    """Only a judge can decide the metric, and none was asked."""
+    """Only a judge can decide the metric, and none was used."""
     UNTOLD = "untold"
-    """The system does not tell what the metric needs."""
+    """The system does not report what the metric needs."""
     UNPLACED = "unplaced"
     """Results could not be placed among the dataset's documents."""
 
@@ -225,7 +225,7 @@ def _amounts(amounts: Any, field: str) -> dict[str, float]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Seen:
-    """What a system can tell of how it got to its list; what it cannot tell is None.
+    """What a system reports about how it produced its list; None where it reports nothing.
 
     Feeds the evidence waterfall, and what channels and sessions are worth.
     """
@@ -243,11 +243,11 @@ class Seen:
     channel_scores: Mapping[str, tuple[float, ...]] | None = None
     """What each channel gave the documents of its list, on its own scale."""
     unboosted: tuple[str, ...] | None = None
-    """The list that the same search gives without the session's boost; told where the session has a history."""
+    """The list that the same search gives without the session's boost; only where the session has a history."""
     only_expanded: tuple[str, ...] | None = None
-    """Of the list given, what the query finds only because it was expanded; told where it was."""
+    """Of the list given, what is found only because the query was expanded; only where it was."""
     tokens_saved: int | None = None
-    """By not giving again what the session has; told where the session has a history."""
+    """What was left out because the session has it already; only where the session has a history."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -266,16 +266,16 @@ class Retrieved:
     saved: Written | None = None
     """What became of a save, where the case is one."""
     cost: float | None = None
-    """What it cost, in money, where the system says."""
+    """Cost in money, where the system reports it."""
     tries: int | None = None
-    """How often the system was asked until this came, where whoever asked it counts."""
+    """Number of calls until this answer came, where the caller counts them."""
     notes: tuple[str, ...] = ()
     """What the adapter had to say: duplicates dropped, ids it did not know."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CaseResult:
-    """One case, asked once."""
+    """One case, run once."""
 
     case_id: str
     repeat: int = 0
@@ -286,10 +286,10 @@ class CaseResult:
     error: str = ""
     """What went wrong, in a sentence."""
     first: bool = False
-    """Whether it was the first case asked after the system was opened: its time includes what is loaded then."""
+    """Whether it was the first case after the system was opened: its time includes what is loaded then."""
     cost: float | None = None
     tries: int | None = None
-    """How often the system was asked for this case, failed tries included; None: nobody counts. `total_ms` has them
+    """Calls of the system for this case, failed tries included; None: not counted. `total_ms` has them
     all."""
     unreachable: bool = False
     """It failed because nothing answered: no connection could be made, or it broke off."""
@@ -309,11 +309,11 @@ class RunManifest:
 
     run_id: str
     name: str
-    """What people call it: the system's name, or what they said."""
+    """Display name of the run: the system's name, or a name that the user gave."""
     dataset: str
     dataset_version: str
     system: str
-    """The system as it was asked for, such as `assay` or `http:rag.toml`."""
+    """The system as it was specified, such as `assay` or `http:rag.toml`."""
     instrument: Mapping[str, Any]
     """Metric definitions, relevance level, ranked unit, judge, dataset and corpus hashes: equal, or not comparable."""
     subject: Mapping[str, Any]

@@ -24,7 +24,7 @@ HIGHEST_GRADE = 3
 
 
 class Origin(StrEnum):
-    """Why a query was asked. Only `use` counts for learning, cycles, harvest and access counts."""
+    """The purpose of a query. Only `use` counts for learning, cycles, harvest and access counts."""
 
     USE = "use"
     EVALUATION = "evaluation"
@@ -33,7 +33,7 @@ class Origin(StrEnum):
 
 
 PLANNED_SEARCH = "assay ask, planned"
-"""The tool name of a search whose words a planner chose: nobody asked that, whatever its origin."""
+"""The tool name of a search whose text a planner wrote: it is not a user's query, even with the origin `use`."""
 
 
 class JudgmentSource(StrEnum):
@@ -67,7 +67,7 @@ class EventType(StrEnum):
 
 
 class AbTestStatus(StrEnum):
-    """Where a sequential test stands."""
+    """The status of a sequential test."""
 
     RUNNING = "running"
     GRADUATED = "graduated"
@@ -157,7 +157,7 @@ def _one_list_a_channel(value: Any, field: str) -> tuple[ChannelCandidates, ...]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judgment:
-    """How relevant one memory is to one query, and who said so."""
+    """How relevant one memory is to one query, and the source of that judgment."""
 
     query_id: str
     memory_id: str
@@ -400,7 +400,7 @@ class AuditEntry:
     at: datetime
     detail: Mapping[str, Any] = field(default_factory=dict)
     via: str = ""
-    """From where it was done, such as `command line` or `http 10.0.0.7`; empty when nobody said."""
+    """From where it was done, such as `command line` or `http 10.0.0.7`; empty when unknown."""
     place: int | None = field(default=None, compare=False)
     """The entry's number in the chain of its tenant, from 1. None: it has not been stored yet."""
 

@@ -37,16 +37,16 @@ class Flag:
     graduation_threshold: float = 0.02
     """The gain on the evaluation corpus below which it does not graduate."""
     rollout_percent: int = 100
-    """How many identities see it when it is on and nobody said otherwise."""
+    """Percentage of identities that see it when it is on and no percentage was set."""
     shadow: bool = False
     """Whether it runs beside the control by default, unseen."""
     graduates_itself: bool = False
-    """Whether it is switched on when it has earned that, or a person is asked."""
+    """Whether it graduates automatically when its conditions are met, or a person decides."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FlagState:
-    """A flag as it stands for one tenant."""
+    """The current state of a flag for one tenant."""
 
     flag: Flag
     percent: int
@@ -76,7 +76,7 @@ class FlagState:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FlagList:
-    """Every flag as it stands for one tenant."""
+    """The current state of every flag for one tenant."""
 
     flags: tuple[FlagState, ...]
 
@@ -115,7 +115,7 @@ class Step(StrEnum):
 
 
 class StepOutcome(StrEnum):
-    """How a step ended, or where it stands."""
+    """How a step ended, or its current status."""
 
     BEGUN = "begun"
     PASSED = "passed"
@@ -234,7 +234,7 @@ class SampleSplit:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrialStanding:
-    """A sequential test with everything that can be said of it."""
+    """A sequential test with all its figures."""
 
     feature_id: str
     attempt: int
@@ -259,7 +259,7 @@ class TrialStanding:
     alpha: float
     """The chance of a false decision that this attempt may spend."""
     treatment_better: float | None
-    """The chance of what `treatment_better_means` says; None without votes."""
+    """The probability of what `treatment_better_means` describes; None without votes."""
     treatment_better_means: str
     split: SampleSplit | None
     """None for tests that ask both sides."""
@@ -283,13 +283,13 @@ class ShadowSummary:
     """What shadow runs came to."""
 
     runs: int
-    """Searches that were asked both ways."""
+    """Searches that were run both ways."""
     classes: Mapping[str, int]
     """How many were identical, minor, major, incompatible."""
     problems: int
     """Runs in which the treatment gave no answer."""
     dropped: int
-    """Searches of the sample that were not asked the other way, because too many waited."""
+    """Searches of the sample that were not run the other way, because too many were waiting."""
     judged: int
     mean_mrr_delta: float | None
     latency_p95_ms: Sides | None
@@ -297,11 +297,11 @@ class ShadowSummary:
 
 @dataclass(frozen=True, slots=True)
 class GraduationCondition:
-    """One thing graduation asks for."""
+    """One condition of graduation."""
 
     name: str
     holds: bool | None
-    """None: cannot be told yet."""
+    """None: it cannot be decided yet."""
     sentence: str
 
 

@@ -25,7 +25,7 @@ from assay.records.research import Checkpoint, Issue, IterationMode
 # from.
 
 JudgeKind = Literal["builtin", "model", "own"]
-"""Whether rules of Assay judged, a model, or a function that somebody added; stands in every record."""
+"""What kind of evaluator it was: built-in rules, a model, or a function that a user added. Part of every record."""
 HIGHEST_SCORE = 5.0
 """Of the rubrics that score; the lowest is 0."""
 
@@ -46,15 +46,15 @@ class VerdictOutcome(StrEnum):
 
     SCORED = "scored"
     UNREADABLE = "unreadable"
-    """The judge replied, and no verdict could be read from it, also after it was asked once more."""
+    """The judge replied, and no verdict could be read from it, even after one repair request."""
     UNAVAILABLE = "unavailable"
-    """The judge could not be asked: its endpoint failed or took too long."""
+    """The judge could not be reached: its endpoint failed or took too long."""
     SKIPPED = "skipped"
-    """It was not asked: the budget was spent, or there was nothing to judge."""
+    """The judge was not called: the budget was spent, or there was nothing to judge."""
     CONTESTED = "contested"
     """The judged text carries instructions to the judge, and the verdict moves when they are cut out."""
     VOID = "void"
-    """The judge followed a planted instruction in the same run: nothing it said there counts."""
+    """The judge followed a planted instruction in the same run: none of its verdicts there count."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,7 +114,7 @@ Verdict = GroundednessVerdict | CorrectnessVerdict | AbstentionVerdict
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgeInput:
-    """Everything a judge is shown of one case. Kept, so that another judge can be asked later."""
+    """Everything a judge sees of one case. Kept, so that another judge can judge it later."""
 
     kind: RubricKind
     question: str
@@ -130,7 +130,7 @@ class JudgeInput:
 
     @property
     def input_hash(self) -> str:
-        """The same for the same content, whoever judges it."""
+        """Hash of the content; it does not depend on the judge."""
         return content_hash([self.kind.value, self.question, self.answer, list(self.passages), self.reference])
 
     def as_json(self) -> dict[str, Any]:
@@ -162,9 +162,9 @@ class JudgeFingerprint:
     """Of the whole prompt with its schema."""
     parser_version: str
     model: str = ""
-    """Empty for one that asks no model."""
+    """Empty for a judge that uses no model."""
     model_digest: str | None = None
-    """Of the weights, where the server tells it."""
+    """Digest of the weights, where the server reports it."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -253,7 +253,7 @@ class JudgedAnswer:
     completion_tokens: int | None = None
     cached: bool = False
     served: tuple[str, ...] = ()
-    """The models that replied, as the server names them; empty for a judge that asks no model."""
+    """The models that replied, as the server names them; empty for a judge that uses no model."""
     usage: Usage = field(default_factory=Usage)
     """All that was sent for this verdict, second askings and failed requests included."""
 
@@ -370,7 +370,7 @@ class RoleOutcome(StrEnum):
 
     SCORED = "scored"
     UNREADABLE = "unreadable"
-    """It replied, and no scores could be read, also after it was asked once more."""
+    """It replied, and no scores could be read, even after one repair request."""
     UNAVAILABLE = "unavailable"
     """Its model could not be reached or its budget is spent."""
     TIMED_OUT = "timed_out"
@@ -384,7 +384,7 @@ class RoleResult:
 
     role: str
     evaluator: str
-    """Who spoke for it: `builtin-plan/1`, or the model."""
+    """Who scored in this role: `builtin-plan/1`, or the model."""
     kind: JudgeKind
     outcome: RoleOutcome = RoleOutcome.SCORED
     scores: Mapping[str, float] = field(default_factory=dict)
@@ -395,13 +395,13 @@ class RoleResult:
     reason: str = ""
     """Why there are no scores."""
     raw: tuple[str, ...] = ()
-    """What a model replied, word for word."""
+    """The model's reply, verbatim."""
     flags: tuple[str, ...] = ()
-    """What in the material looked as if it spoke to the evaluator."""
+    """Parts of the material that look like instructions to the evaluator."""
     latency_ms: float = 0.0
     tokens: int | None = None
     prompt: str = ""
-    """`prompt_id@version` of what was asked; empty: rules."""
+    """`prompt_id@version` of the prompt; empty: rules, no prompt."""
 
     def __post_init__(self) -> None:
         require(self, one_of(RoleOutcome), "outcome")
@@ -415,7 +415,7 @@ class RoleResult:
 
 
 class Trigger(StrEnum):
-    """Why a larger model is asked."""
+    """Why a larger model is called."""
 
     LOW_CONFIDENCE = "low_confidence"
     DISAGREEMENT = "disagreement"
@@ -426,7 +426,7 @@ class Trigger(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EscalationResult:
-    """What the larger model said of the panel."""
+    """The larger model's review of the panel."""
 
     triggers: tuple[Trigger, ...]
     outcome: RoleOutcome
@@ -450,7 +450,7 @@ class EscalationResult:
 
 
 class PanelState(StrEnum):
-    """How much of a panel stands behind its verdict."""
+    """How many members of a panel its verdict is based on."""
 
     FULL = "full"
     DEGRADED = "degraded"
@@ -463,7 +463,7 @@ class PanelState(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PanelVerdict:
-    """What a panel said."""
+    """The verdict of a panel."""
 
     checkpoint: Checkpoint
     state: PanelState
@@ -473,7 +473,7 @@ class PanelVerdict:
     spread: Mapping[str, float] = field(default_factory=dict)
     """Between the highest and the lowest role, by dimension."""
     stood_in: tuple[str, ...] = ()
-    """Dimensions whose owner gave nothing and is replaced by what the others said."""
+    """Dimensions whose owner gave no score, and which take the score of the others."""
     quiet: tuple[str, ...] = ()
     """Dimensions whose owner had next to no confidence and scored lower than the others; its score counts."""
     aggregate: float | None = None
@@ -492,7 +492,7 @@ class PanelVerdict:
 
     @property
     def contested(self) -> bool:
-        """Roles contradict each other, and nobody settled it."""
+        """Roles contradict each other, and no larger model decided."""
         return Trigger.DISAGREEMENT in self.triggers and not (self.escalation is not None and self.escalation.scored)
 
     @property
@@ -514,7 +514,7 @@ class PanelVerdict:
 
     @property
     def tokens(self) -> int | None:
-        """Of every model asked; None: one did not count."""
+        """Tokens of every model that was called; None: a model did not report them."""
         asked = [result.tokens for result in self.results if result.kind == "model"]
         asked += [] if self.escalation is None or not self.escalation.model else [self.escalation.tokens]
         known = [tokens for tokens in asked if tokens is not None]
@@ -535,7 +535,7 @@ class CheckpointState(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckpointResult:
-    """One evaluation at a checkpoint, whatever became of it."""
+    """One evaluation at a checkpoint, including one that failed or was skipped."""
 
     checkpoint: Checkpoint
     state: CheckpointState
@@ -574,6 +574,6 @@ class IterationDecision:
     failure_type: str
     issues: tuple[Issue, ...]
     feedback: str
-    """What the planner is told."""
+    """The feedback for the planner."""
     forced: bool = False
     """The mode is not the critic's: after the second failure everything is planned anew."""

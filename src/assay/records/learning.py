@@ -1,7 +1,7 @@
 """Learning from use: observations, validations, learned terms and evaluation cycles.
 
 - Observations, validations and learned terms.
-- How learning stands, and what a round of it or a rollback did.
+- The state of learning, and what a round of it or a rollback did.
 - Evidence of a stored run for evaluation cycles.
 """
 
@@ -45,10 +45,10 @@ class Safeguard(StrEnum):
 
 
 class TermState(StrEnum):
-    """Where a learned term stands."""
+    """The state of a learned term."""
 
     SHADOW = "shadow"
-    """Learned, and in no memory: only the log knows what it would have done."""
+    """Learned, and not used by any memory: the log alone records what it would have done."""
     APPLIED = "applied"
     EXPIRED = "expired"
     WITHDRAWN = "withdrawn"
@@ -73,7 +73,7 @@ class Observation:
     path: str | None = None
     wrote: str | None = None
     event_key: str | None = None
-    """Whoever sends it may name it: what was sent before under that name counts once. None: made from what was seen."""
+    """A name the sender may give: events with the same name count once. None: made from the content."""
 
     def __post_init__(self) -> None:
         require(self, values.short_label, "session_id")
@@ -121,7 +121,7 @@ class Validated:
     repeated: bool
     """It had been recorded before; nothing was counted again."""
     counted: int
-    """How many votes count now that did not before: 0 where one voice is heard often enough."""
+    """How many votes count now that did not before: 0 where the same voter has voted often enough."""
     confidence_before: float
     confidence: float
     validation_count: int
@@ -150,7 +150,7 @@ class AnswerRating:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LearnedTerm:
-    """One word that a memory learned from the queries it was chosen for."""
+    """One term that a memory learned from the queries it was chosen for."""
 
     memory_id: str
     term: str
@@ -219,7 +219,7 @@ class LearningChange:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Which rule stands in the way of a learned term, and why."""
+    """The rule that excludes a learned term, and why."""
 
     safeguard: Safeguard
     said: str
@@ -286,7 +286,7 @@ class RolledBack:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LearnedTerms:
-    """Words that memories learned, in whatever state."""
+    """Terms that memories learned, in any state."""
 
     terms: tuple[LearnedTerm, ...]
 
@@ -317,7 +317,7 @@ class CycleEvidence(NamedTuple):
     own: bool
     """Whether Assay searched documents that this memory holds; other runs say nothing about it."""
     questions: frozenset[str]
-    """One short hash for each distinct question, whatever its case and spacing."""
+    """One short hash for each distinct question, ignoring case and spacing."""
 
 
 def cycle_evidence(texts: Iterable[str], *, own: bool) -> CycleEvidence:

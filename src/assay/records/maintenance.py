@@ -22,7 +22,7 @@ from assay.records.fields import allow, require
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckpointLine:
-    """One copy of the store as surfaces show it. Its description file also says what it is a copy of."""
+    """One copy of the store as surfaces show it. Its description file also names the store that it is a copy of."""
 
     id: str
     name: str
@@ -57,7 +57,7 @@ class RestoredCheckpoint:
     kept_aside: str
     """Where the state from before is: a checkpoint, a file or a schema."""
     note: str
-    """What else whoever restored it must know; empty: nothing."""
+    """Further notes for the person who restored it; empty: none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -129,7 +129,7 @@ class Forget:
 
     memory_ids: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
-    """Of one person: every spelling that stands in texts, such as a name and an address."""
+    """Of one person: every spelling that occurs in texts, such as a name and an address."""
     writer: str | None = None
     """Who wrote the memories."""
     everything: bool = False
@@ -204,7 +204,7 @@ class Erased:
     searched: tuple[str, ...] = ()
     """Files in which it was looked for afterwards."""
     left: tuple[str, ...] = ()
-    """Files in which it still stands. Empty, or something is wrong."""
+    """Files that still contain it. Should be empty."""
     said_elsewhere: tuple[str, ...] = ()
     """Of the texts looked for, those that rows hold which were not to be forgotten."""
 
@@ -217,7 +217,7 @@ class ErasedMemory:
     rows: Mapping[str, int]
     """Rows deleted or reworded, by table."""
     left: int
-    """Files in which it still stands. 0, or something is wrong."""
+    """Number of files that still contain it. Should be 0."""
 
 
 # --- The audit log ---
@@ -225,7 +225,7 @@ class ErasedMemory:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AuditLine(AuditEntry):
-    """One entry of the audit log, with the tenant whose log it stands in."""
+    """One entry of the audit log, with the tenant whose log it belongs to."""
 
     tenant: str
 

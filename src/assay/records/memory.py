@@ -67,16 +67,16 @@ FORGOTTEN_MARK = "forgotten"
 
 
 INGESTED_WITH = "assay ingest"
-"""What a document says it was written with when a person took it in from a file."""
+"""The value of `written_with` for a document that a person imported with `assay ingest`."""
 
 
 class AuthorKind(StrEnum):
-    """Who stands behind a memory."""
+    """Whether a person or a program wrote a memory."""
 
     PERSON = "person"
     """Written by hand, or a document that a person took in with `assay ingest`."""
     PROGRAM = "program"
-    """An agent over MCP, a token that was not made for a person, or a script that says so (`--automated`)."""
+    """An agent over MCP, a token that was not made for a person, or a script run with `--automated`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,7 +93,7 @@ class Author:
 
 
 def author_of(written_by: str, written_with: str, metadata: Mapping[str, Any]) -> Author:
-    """The author of a memory, from what is stored with it. The one place that tells a person from a program."""
+    """Return the author of a memory from its stored fields. Only this function decides between person and program."""
     automated = metadata.get(RESERVED, {}).get("automated", False) and written_with != INGESTED_WITH
     return Author(name=written_by, kind=AuthorKind.PROGRAM if automated else AuthorKind.PERSON)
 
@@ -242,7 +242,7 @@ class MemoryRecord:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Draft:
-    """A memory that somebody wants to keep. What the store decides (id, times, version) is not in it."""
+    """A memory to be saved. It does not have what the store decides: id, times, version."""
 
     title: str
     body: str
@@ -301,8 +301,8 @@ _DEFAULTS: Mapping[str, Any] = {
 def make_draft(*, title: str, body: str, **given: Any) -> Draft:
     """Make a draft of what was given: None means not given, which an update takes over from what it supersedes.
 
-    An empty value is a value: `tags=()` saves without tags, whatever the older memory has. `given` are the other fields
-    of a draft by name.
+    An empty value is a value: `tags=()` saves without tags, even if the older memory has some. `given` are the other
+    fields of a draft by name.
     """
     present = {name: value for name, value in given.items() if value is not None or name not in _INHERITED}
     labels = {name: tuple(present[name]) for name in LABEL_FIELDS if name in present}
@@ -370,7 +370,7 @@ class Markup(StrEnum):
 
 
 class DocumentKind(NamedTuple):
-    """What a suffix says about a document."""
+    """The format and kind of a document by its suffix."""
 
     format: Format
     markup: Markup
@@ -387,7 +387,7 @@ KINDS = {
 RECORDS = frozenset({".jsonl", ".ndjson"})
 """Files that hold one record a line."""
 FOR_PROGRAMS = ("requirements*.txt", "constraints*.txt", "CMakeLists.txt", "robots.txt")
-"""Names of text files that programs read and nobody asks questions about."""
+"""Names of text files that are written for programs and are not worth searching."""
 
 
 def kind_of(path: PurePath | str) -> DocumentKind | None:
@@ -402,7 +402,7 @@ def is_for_programs(path: PurePath | str) -> bool:
 
 
 def markup_of(rel_path: str, format: Format) -> Markup:  # noqa: A002 - the record's own word
-    """How the headings of a document are written, by its path and, where that says nothing, by its format."""
+    """Return how a document writes its headings, by its path or else by its format."""
     kind = KINDS.get(PurePath(rel_path).suffix.lower())
     if kind is not None and kind.format is format:
         return kind.markup

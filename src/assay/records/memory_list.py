@@ -155,12 +155,12 @@ class ShownMemory:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reason:
-    """One memory in a chain, and what stands behind it in turn."""
+    """One memory in a chain, with the memories that it is based on."""
 
     memory_id: str
     title: str
     kind: EdgeKind | None
-    """How it bears on the one it was reached from; None for the memory that was asked about."""
+    """Its relation to the memory it was reached from; None for the first memory of the chain."""
     strength: float
     """Of the edges on the way, multiplied."""
     evidence: str

@@ -1,7 +1,7 @@
 """Judgments and rankings in columns: what file readers hand to metrics when there are millions of them.
 
-An id is its 64-bit key here (`formats.identity` makes them); its text is looked up only to order ties and to tell of
-mistakes. This module needs numpy, so `assay.records` itself does not import it.
+An id is its 64-bit key here (`formats.identity` makes them); its text is used only to order ties and in error
+messages. This module needs numpy, so `assay.records` itself does not import it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class QrelTable:
 
     @cached_property
     def place(self) -> Mapping[str, int]:
-        """Where each topic stands in `topics`."""
+        """The position of each topic in `topics`."""
         return {topic: place for place, topic in enumerate(self.topics)}
 
     @cached_property

@@ -3,7 +3,7 @@
 `Plan` and its `PlannedQuery` say what will be searched, `Passage` is what was found, `Synthesis` the answer: statements
 that each cite passages, or an abstention with its reason. `Material` is what an evaluator is shown at a `Checkpoint`,
 `RoleScores` what it gives back. `PlanFeedback` carries a critique to the planner's next attempt. `OWNERS` is the one
-place that says which role owns which dimension.
+place that assigns each dimension to a role.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Purpose(StrEnum):
     MAIN = "main"
     """The question itself, in words that search well."""
     ASPECT = "aspect"
-    """One of several things asked for."""
+    """One part of a question that has several."""
     SIDE = "side"
     """One side of a comparison."""
     TIME = "time"
@@ -39,7 +39,7 @@ class Purpose(StrEnum):
 
 
 class QuestionKind(StrEnum):
-    """What shape of answer a question wants."""
+    """The shape of answer that a question needs."""
 
     FACT = "fact"
     DEFINITION = "definition"
@@ -77,7 +77,7 @@ class Plan:
     intent: str = ""
     """In one sentence, what the planner takes the user to want."""
     aspects: tuple[str, ...] = ()
-    """What an answer has to speak about."""
+    """Aspects that an answer has to cover."""
     time: tuple[str, ...] = ()
     """The words about time the question has."""
     excluded: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ class Plan:
     planner: str = "builtin"
     """Who made it: `builtin`, or the model's name."""
     prompt: str = ""
-    """`prompt_id@version` of what a model was asked; empty: rules."""
+    """`prompt_id@version` of the prompt for the model; empty: rules."""
     fallback: str = ""
     """Why rules made it though a model was to; empty: nothing went wrong."""
 
@@ -156,7 +156,7 @@ class Synthesis:
     """How sure the synthesiser is that the passages answer the question, 0 to 1; None: it does not say."""
     synthesiser: str = "builtin"
     prompt: str = ""
-    """`prompt_id@version` of what a model was asked; empty: rules."""
+    """`prompt_id@version` of the prompt for the model; empty: rules."""
     fallback: str = ""
     """What had to be mended in a model's answer, or why rules made it; empty: nothing went wrong."""
 
@@ -288,7 +288,7 @@ class Material:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RoleScores:
-    """What one role says at one checkpoint: a score for every dimension of it."""
+    """The scores of one role at one checkpoint, one for each of its dimensions."""
 
     scores: Mapping[Dimension, float]
     confidence: float
@@ -311,7 +311,7 @@ class IterationMode(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlanFeedback:
-    """What the critic tells the planner."""
+    """The critic's feedback to the planner."""
 
     previous: Plan
     mode: IterationMode

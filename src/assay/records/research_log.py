@@ -30,11 +30,11 @@ class ResearchStatus(StrEnum):
 
     ANSWERED = "answered"
     ABSTAINED = "abstained"
-    """The synthesiser said that what was found does not answer."""
+    """The synthesiser found that the passages do not answer the question."""
     WITHHELD = "withheld"
     """There is an answer, and a checkpoint whose fail action is `block` did not let it out."""
     FAILED = "failed"
-    """Search itself failed; the answer is an abstention that says so."""
+    """Search itself failed; the answer is an abstention with that reason."""
 
 
 class EvaluatedBy(StrEnum):
@@ -203,20 +203,20 @@ class Spread(NamedTuple):
 
     @property
     def mean(self) -> float | None:
-        """None: nobody scored."""
+        """None: no session has a score."""
         return self.total / self.count if self.count else None
 
 
 @dataclass(frozen=True, slots=True)
 class AskedAgain:
-    """How often the same questions were asked, over the newest sessions of a filter."""
+    """How often the same questions were repeated, over the newest sessions of a filter."""
 
     sessions: int
     """Sessions that were looked at."""
     questions: int
     """Distinct questions among them."""
     same: float
-    """The chance that two of these sessions asked the same question."""
+    """The probability that two of these sessions have the same question."""
 
     def independent(self, sessions: float) -> float:
         """Return how many independent sessions so many are worth when sessions of one question say the same.
@@ -331,7 +331,7 @@ class PromptSplit:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlanAttempt:
-    """One plan and what was said of it."""
+    """One plan with its evaluation."""
 
     number: int
     plan: Plan
@@ -343,7 +343,7 @@ class PlanAttempt:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnswerAttempt:
-    """One answer and what was said of it."""
+    """One answer with its evaluation."""
 
     number: int
     synthesis: Synthesis
@@ -382,7 +382,7 @@ class ResearchAnswer:
     """
 
     synthesis: Synthesis
-    """What the user gets: with the status `withheld`, an abstention that says so."""
+    """What the user gets: with the status `withheld`, an abstention with that reason."""
     session: ResearchSession
     """The question in one line: its log id, how it ended, and its scores."""
     plan: Plan

@@ -33,17 +33,17 @@ class CaveatKind(StrEnum):
     SYSTEM_NOTE = "system_note"
     """What the adapter of the system reported, added up over the cases."""
     NO_ANSWERS = "no_answers"
-    """The dataset asks for answers and the system gave none."""
+    """The dataset requires answers and the system gave none."""
     UNTOLD = "untold"
-    """Metrics that tables leave out, because the system does not tell what they need."""
+    """Metrics that tables leave out, because the system does not report what they need."""
     NOT_APPLICABLE = "not_applicable"
     """Cases to which a metric does not apply, and why."""
     NO_JUDGE = "no_judge"
-    """A metric needs a judge, and none was asked."""
+    """A metric needs a judge, and none was used."""
     JUDGE = "judge"
     """What must be known of a judge: failed verdicts, or that gates may not listen to it."""
     UNJUDGED = "unjudged"
-    """Results that nobody judged count as not relevant."""
+    """Results without a judgment count as not relevant."""
     SHORT_LISTS = "short_lists"
     """Cases with fewer results than a metric looks at."""
     TIES = "ties"
@@ -65,7 +65,7 @@ class CaveatKind(StrEnum):
     CLUSTERS = "clusters"
     """Cases that belong together and do not count as independent."""
     COST = "cost"
-    """What the run cost, and how many cases told nothing of it."""
+    """The cost of the run, and how many cases did not report theirs."""
     LATENCY = "latency"
     """What times include or leave out: cold starts, time-outs, another machine."""
     OTHER = "other"
@@ -264,11 +264,11 @@ class MeasuredFile:
     queries_without_results: tuple[str, ...]
     """Judged queries of which the run has no results."""
     queries_without_judgments: tuple[str, ...]
-    """Queries of the run that nobody judged: they are left out."""
+    """Queries of the run without a judgment: they are left out."""
     repeated_results: int
     """Results that repeat a document of their query: they count once, at the better rank."""
     per_query: Mapping[str, Mapping[str, Outcome]] | None = None
-    """By metric, then by query; None: not asked for."""
+    """By metric, then by query; None: not requested."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -294,7 +294,7 @@ class FileMeasurement:
     absent: str
     """What a judged query without results counts as."""
     dataset: str
-    """A hash of the judgments: the same for the same ones, whatever the order of their lines."""
+    """A hash of the judgments, independent of the order of their lines."""
     runs: tuple[MeasuredFile, ...]
     comparisons: tuple[ComparedFile, ...]
     caveats: tuple[Caveat, ...]
@@ -429,7 +429,7 @@ class RuleVerdict:
 
     rule: str
     about: str = ""
-    """The metric, rate or channel; empty when the rule speaks of the whole run."""
+    """The metric, rate or channel; empty when the rule applies to the whole run."""
     status: Status
     sentence: str
     evidence: Mapping[str, Any] = field(default_factory=dict)
@@ -446,7 +446,7 @@ class GateResult:
     """All rules together."""
 
     status: Status
-    """The worst that a rule said; a gate in which no rule applied is inconclusive."""
+    """The worst status of all rules; a gate in which no rule applied is inconclusive."""
     passed: bool
     """Whether every rule that applies holds."""
     run: str

@@ -59,9 +59,9 @@ class SaveTask:
     expected: tuple[SaveDecision, ...]
     """The best decision first, then others that lose nothing."""
     contradicts: bool = False
-    """Whether it says that something is not as the older note has it."""
+    """Whether it contradicts the older note."""
     facts: tuple[str, ...] = ()
-    """What both notes say together and a merge must keep, word for word."""
+    """Facts of both notes together, which a merge must keep verbatim."""
 
     def __post_init__(self) -> None:
         require(self, values.label, "title", "after")
@@ -144,7 +144,7 @@ class Quality:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Nearest:
-    """A memory like the draft, and what the two checks said of the pair."""
+    """A memory like the draft, with the results of both checks of the pair."""
 
     memory_id: str
     title: str
@@ -184,7 +184,7 @@ class SaveOutcome:
     save_id: str
     decision: SaveDecision
     memory_id: str | None
-    """The new memory, the one merged into, or the duplicate it was rejected for; None when only quality spoke."""
+    """The new memory, the one merged into, or the duplicate it was rejected for; None when quality alone decided."""
     reason: str = ""
     """Why it was rejected or is in quarantine; empty: neither."""
     unchanged: bool = False
@@ -199,7 +199,7 @@ class SaveOutcome:
     """None: the step was off."""
     nearest: tuple[Nearest, ...] = ()
     would_reject: str | None = None
-    """What the gate would have said after its warn-only period."""
+    """The gate's decision if its warn-only period were over."""
     steps: tuple[Step, ...] = ()
     chunks: int = 0
     skipped: Mapping[str, int] = field(default_factory=dict)
@@ -227,7 +227,7 @@ class ForgottenMemory:
 UPDATES = frozenset(
     {"changed_number", "negation", "update", "version_bump", "date_change", "name_change", "reversed_arguments"}
 )
-"""Kinds in which the second note says that something is not as the first one has it: losing it is the worst mistake."""
+"""Kinds in which the second note contradicts the first: losing the second note is the worst mistake."""
 SAME = frozenset({"paraphrase", "restatement"})
 APART = frozenset({"both_true", "unrelated"})
 
@@ -300,7 +300,7 @@ class ImportItem:
     """Whose memory it is, where a file holds those of several users."""
     links: tuple[ImportLink, ...] = ()
     size: int = 0
-    """Bytes of the file that it stands for, to tell how far an import is."""
+    """Bytes of the import file that this entry covers, for the progress of the import."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -313,7 +313,7 @@ class ImportProblem:
     detail: str
     line: int | None = None
     partial: bool = False
-    """What stands there was imported all the same, without the part that is named."""
+    """The rest of the entry was imported, without the part that is named."""
     size: int = 0
 
     def __str__(self) -> str:
@@ -326,7 +326,7 @@ class ImportProblem:
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
 class IndexVersions:
-    """What an index was made with. Numbers from two of these are not comparable without a word about it."""
+    """What an index was built with. Numbers from two different ones are not comparable."""
 
     chunker: str
     embedder: str

@@ -27,15 +27,15 @@ _IDENTITY = re.compile(r"#t_[0-9A-Z]{26}$")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scope:
-    """The tenant whose rows are meant, and who asks."""
+    """The tenant whose rows are read and written, and the principal of the call."""
 
     tenant: str = DEFAULT_TENANT
     principal: str = "local"
     """Who acts: written to the audit log, never used to find rows."""
     principal_id: str = ""
-    """Tells principals of the same name apart, such as two tokens; empty where the name is enough."""
+    """Distinguishes principals of the same name, such as two tokens; empty where the name is enough."""
     via: str = field(default="", compare=False)
-    """From where: `command line`, `http 10.0.0.7`, `mcp stdio`; empty when nobody said. Only the audit log has it."""
+    """From where: `command line`, `http 10.0.0.7`, `mcp stdio`; empty when unknown. Only the audit log has it."""
 
     def __post_init__(self) -> None:
         values.identifier(self.tenant, "tenant")
@@ -46,7 +46,7 @@ class Scope:
 
     @property
     def identity(self) -> str:
-        """The principal as nobody else in the tenant is called: what labels and grades are kept under."""
+        """The principal's name, unique within the tenant. Labels and grades are stored under it."""
         return f"{self.principal[:MAX_NAME]}{ID_MARK}{self.principal_id}" if self.principal_id else self.principal
 
 

@@ -1,4 +1,4 @@
-"""A search from question to answer: what was asked, what each channel offered, what came back and why.
+"""A search: the request, what each channel offered, the results, and the explanation of every score.
 
 `SearchRequest` goes in, `SearchResult` comes out, or a `PackedContext` within a token budget. A `Hit` is one memory;
 its `Explanation` holds every number that made its score, and `Explanation.recomputed` makes the score again from them.
@@ -110,7 +110,7 @@ class Pressure(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Filters:
-    """Which memories may be returned. Constitutional memories are pinned whatever a filter says."""
+    """Which memories may be returned. Constitutional memories are pinned regardless of filters."""
 
     folder: str | None = None
     """The folder and everything below it."""
@@ -168,7 +168,7 @@ class SearchRequest:
     context_type: str | None = None
     """What the caller works on; memories of that type are raised a little."""
     relevant_only: bool = False
-    """Leave out results below the relevance cut, rather than give k of them whatever they are."""
+    """Leave out results below the relevance cut, instead of always returning k."""
     explain: bool = False
     origin: Origin = Origin.USE
     tool_name: str = "search"
@@ -197,7 +197,7 @@ class SearchRequest:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Vote:
-    """What one channel said of one passage."""
+    """The rank and score of one passage in one channel."""
 
     channel: Channel
     rank: int
@@ -238,7 +238,7 @@ class PassageScore:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrustMove:
-    """Why trust moved a result: a program's note stands below a person's note that it contradicts."""
+    """Why trust moved a result: a program's note is ranked below a person's note that it contradicts."""
 
     raised: bool
     """Brought up above the program's note that contradicts it; otherwise held below the person's note."""
@@ -295,7 +295,7 @@ class Explanation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HitPassage:
-    """One passage of a hit, as it stands in the document."""
+    """One passage of a hit, verbatim from the document."""
 
     position: int
     text: str
@@ -305,7 +305,7 @@ class HitPassage:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Contradiction:
-    """Another memory that says otherwise, and who wrote it."""
+    """Another memory that contradicts this one, and its author."""
 
     memory_id: str
     author: Author
@@ -358,7 +358,7 @@ class HeldBack:
     tokens: int
     """Of the passages that were not given again."""
     given_by: str | None = None
-    """The search that gave it; None: the caller said that it holds it."""
+    """The search that returned it; None: the caller reported having it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -426,7 +426,7 @@ class SearchResult:
     stages: tuple[Stage, ...]
     telemetry: Telemetry
     degraded: tuple[str, ...] = ()
-    """Why something that should have been asked was not, one sentence each."""
+    """Why a channel that should have been searched was not, one sentence each."""
     excluded_folders: tuple[str, ...] = ()
     """What folder choice left out."""
     chosen_folders: tuple[str, ...] | None = None
@@ -438,7 +438,7 @@ class SearchResult:
     tokens_saved: int = 0
     """By not giving them again."""
     below_cut: int = 0
-    """Results left out because they were below the relevance cut; 0 unless only relevant ones were asked for."""
+    """Results left out because they were below the relevance cut; 0 unless only relevant results were requested."""
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -472,7 +472,7 @@ class PackedContext:
     over_budget: int
     """Tokens above the budget: not 0 only when what must be given is more than the budget."""
     degraded: tuple[str, ...]
-    """Why something that should have been asked was not, one sentence each."""
+    """Why a channel that should have been searched was not, one sentence each."""
 
 
 def channels_of(votes: Sequence[Vote]) -> tuple[Channel, ...]:

@@ -1,4 +1,4 @@
-"""Sessions and the tasks done in them: what an agent says of itself before and after, and what a session came to.
+"""Sessions and the tasks done in them: an agent's self-assessment before and after a task, and summaries of sessions.
 
 `SessionQuery` is what the session metrics read. `TaskReport` comes in twice, before a task and after it; `TaskRecord`
 is what is kept of both, and `TaskRecord.outcome` the one place where the difference is computed. `SessionSummary` joins
@@ -36,17 +36,17 @@ class SessionQuery:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaskReport:
-    """What an agent says of itself, before a task or after it; each number from 0 to 1."""
+    """An agent's self-assessment before or after a task; each number from 0 to 1."""
 
     task_id: str
     knowledge: float
-    """How much of what the task needs it knows."""
+    """The share of the knowledge needed for the task that the agent has."""
     uncertainty: float
-    """How unsure it is of what it knows."""
+    """How unsure the agent is about that knowledge."""
     context: float
     """How much of what surrounds the task (files, decisions, people) it has in view."""
     session_id: str | None = None
-    """The session whose searches belong to the task. Said before, it need not be said again after."""
+    """The session whose searches belong to the task. If given before the task, it can be left out after it."""
     folder: str = ""
     goal: str = ""
     """What is to be done. Before only."""
@@ -83,7 +83,7 @@ class TaskOutcome:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaskRecord:
-    """A task as it is kept. What was said after is None until it has been said."""
+    """A stored task. The assessment after the task is None until it is given."""
 
     task_id: str
     session_id: str | None = None
@@ -137,7 +137,7 @@ class SessionMemory:
     title: str | None
     """None: the memory is no longer there."""
     shown: int
-    """In how many results it stood."""
+    """Number of results that contained it."""
     read: bool
     """Whether it was opened, or its words were used."""
     useful: bool | None
@@ -158,7 +158,7 @@ class SummarisedQuery:
     validated: tuple[tuple[str, bool], ...]
     """Memories with the verdict that was tied to this search."""
     searched_again: bool
-    """A later search asked for nearly the same."""
+    """A later search was nearly the same."""
     tokens_saved: int | None
     """By not giving again what the session had. None: not known."""
 
@@ -173,7 +173,7 @@ class SessionTotals:
     avg_mrr: float | None
     """Over the searches that were judged; None when none was."""
     re_search_rate: float | None
-    """The share of searches that were asked again; None without searches."""
+    """The share of searches that were repeated; None without searches."""
     session_duration_minutes: float
     """From the first thing known of the session to the last."""
     memories_given: int
@@ -264,7 +264,7 @@ class KnownFile:
 
     path: str
     kind: str
-    """`archive`, or whatever else wrote it, such as `export`."""
+    """`archive`, or the name of what else wrote it, such as `export`."""
     noted_at: datetime
 
     def __post_init__(self) -> None:

@@ -19,7 +19,7 @@ from assay.hashing import canonical_json
 INT64_MAX = 2**63 - 1
 INT64_MIN = -(2**63)
 MAX_TEXT = 16_000_000
-"""Characters in one text field. Larger documents are split by whoever reads them."""
+"""Characters in one text field. Readers split larger documents."""
 MAX_LABEL = 4_000
 """Characters in a title, path, name or trigger."""
 MAX_SHORT_LABEL = 500

@@ -35,7 +35,7 @@ ROOT_USER = 0
 
 
 def default_db(environment: Mapping[str, str]) -> Path:
-    """The store when nobody said otherwise."""
+    """The store when no other is configured."""
     return user_folder(environment, "XDG_DATA_HOME", ".local/share") / "assay" / "assay.db"
 
 
@@ -61,7 +61,7 @@ def fit_to_show(value: Any) -> str:
 
 
 def user_folder(environment: Mapping[str, str], variable: str, fallback: str) -> Path:
-    """One of the folders a user keeps such things in: as the environment says, else below the home folder."""
+    """Return one of the user's standard folders: from the environment, else below the home folder."""
     given = environment.get(variable)
     # The standard says that a relative path here is to be ignored.
     if given and Path(given).is_absolute():
@@ -110,7 +110,7 @@ def _folders_above(folder: Path, environment: Mapping[str, str]) -> Iterator[Pat
 
 
 def _refuse_foreign(file: Path, user: int | None) -> None:
-    """Refuse a file of another user: whoever can write into a shared folder must not decide what Assay does."""
+    """Refuse a file of another user: users who can write into a shared folder must not control Assay."""
     if os.name != "posix":
         return
     ours = {os.geteuid() if user is None else user, ROOT_USER}
@@ -246,7 +246,7 @@ KEY_OF = {"model.url": "model.key_variable", "embedder.url": "embedder.key_varia
 
 
 def find_requests(flat: Mapping[str, Any], research: Mapping[str, Any]) -> dict[str, str]:
-    """List what a file asks for that may need approval, by key: addresses, key variables and programs.
+    """List the settings of a file that may need approval, by key: addresses, key variables and programs.
 
     `flat` are the file's settings by dotted key, `research` is its table `[research]`, whose custom dimensions may name
     Python functions.
@@ -265,10 +265,10 @@ def _is_request(key: str, value: str) -> bool:
 
 
 def find_withheld(asked: Mapping[str, str], elsewhere: Mapping[str, Any]) -> list[str]:
-    """List the keys of a file nobody approved that must not take effect.
+    """List the keys of an unapproved file that must not take effect.
 
-    `elsewhere` are the settings that the environment and options give: they win over the file, so what the file says of
-    them does not matter, and a key variable given there makes even a loopback address a matter for approval.
+    `elsewhere` are the settings that the environment and options give: they win over the file, so its own values for
+    them do not matter. A key variable given there means that even a loopback address needs approval.
     """
     return [
         key for key, value in asked.items() if key not in elsewhere and not _is_harmless(key, value, asked, elsewhere)
@@ -303,11 +303,11 @@ def is_loopback(url: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Withheld:
-    """A setting of a file that nobody approved; it has no effect, and what needs it refuses."""
+    """A setting of an unapproved file; it has no effect, and operations that need it are refused."""
 
     file: str
     changed: bool = False
-    """Whether the file was approved once and asks for something else now."""
+    """Whether the file was approved once and has changed since."""
 
 
 class ApprovedFile(NamedTuple):
@@ -315,7 +315,7 @@ class ApprovedFile(NamedTuple):
 
     path: str
     fingerprint: str
-    """The hash of what it asked for."""
+    """The hash of the settings that were approved."""
     asked: Mapping[str, str]
     approved_at: str
 
@@ -348,12 +348,12 @@ class ApprovedFiles:
             ) from problem
 
     def find(self, file: Path) -> ApprovedFile | None:
-        """The approval of a file, whether or not it still asks for the same."""
+        """The approval of a file, even if the file has changed since."""
         path = str(file.resolve())
         return next((entry for entry in self.all() if entry.path == path), None)
 
     def add(self, file: Path, asked: Mapping[str, str], *, now: datetime) -> ApprovedFile:
-        """Approve what a file asks for now."""
+        """Approve the current settings of a file."""
         # The hash is of everything; what is kept to be read has no passwords.
         shown = {key: fit_to_show(value) for key, value in asked.items()}
         entry = ApprovedFile(str(file.resolve()), fingerprint_of(asked), shown, now.isoformat())

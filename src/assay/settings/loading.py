@@ -1,12 +1,12 @@
-"""Filling the settings from options, the environment and files, with the origin of each.
+"""Fill the settings from options, the environment and files, with the origin of each.
 
 Options win over the environment, the environment over the file, the file over the default. Each of them is a source of
-`pydantic-settings`, which checks its own values, so that an error can say where a wrong value stands, and remembers
-where each came from. A key that does not exist is an error with the nearest names, wherever it stands: a setting with a
-typo must not look like it was heard. Paths in a file are relative to the file; everywhere else, to the working folder.
+`pydantic-settings`, which checks its own values, so that an error can name the source of a wrong value, and remembers
+where each came from. A key that does not exist is an error with the nearest names, in every source: a setting with a
+typo must not be ignored. Paths in a file are relative to the file; everywhere else, to the working folder.
 
-A file that was found rather than named may come from somebody else. What it says of addresses, keys and programs counts
-only after the user approved it (`approvals`).
+A file that was found rather than named may come from another person. Its addresses, keys and programs take effect
+only after the user approved the file (see `files`).
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ SECRETS = ("ASSAY_MCP_TOKEN",)
 FLAG_TABLE = "flags"
 """The table of the file in which feature flags stand, by name."""
 FLOOR_TABLE = "floors"
-"""The table of the file in which stands what a gate demands, by metric."""
+"""The table of the file with the gate's requirements, by metric."""
 RESEARCH_TABLE = "research"
-"""The table of the file in which stands how questions are answered and answers evaluated."""
+"""The table of the file that configures how questions are answered and answers evaluated."""
 _NAMES = {known.key: known.name for known in KNOWN}
 """The fields of `Settings` by key."""
 _VARIABLES = {known.variable: known.key for known in KNOWN}
@@ -140,7 +140,7 @@ class Source(PydanticBaseSettingsSource):
         self.values = {name: _place(name, getattr(checked, name), folder) for name in given}
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:  # noqa: ARG002
-        """Return the value of a field; the last part says that it is not JSON to be decoded."""
+        """Return the value of a field; the last part is False, because the value is not JSON to be decoded."""
         return self.values.get(field_name), field_name, False
 
     def __call__(self) -> dict[str, Any]:
@@ -186,7 +186,7 @@ def _environment_source(environment: Mapping[str, str], folder: Path) -> Source:
 
 
 def _file_source(file: Path | None, content: Mapping[str, Any], withheld: Mapping[str, Withheld]) -> Source:
-    """Take what a file says, but for what is withheld."""
+    """Return the settings of a file, without those that are withheld."""
     if file is None:
         return Source({})
     found = _settings_of_file(file, content)
@@ -210,7 +210,7 @@ def _settings_of_file(file: Path, content: Mapping[str, Any]) -> Source:
 
 
 def _network_of_user(file: Path | None, content: Mapping[str, Any], environment: Mapping[str, str]) -> Source:
-    """Take what the user's own file says of the network, where another file is read in its place.
+    """Return the network settings of the user's own file, where another file is read in its place.
 
     A project's file may switch `network.offline` on, and never off.
     """
@@ -226,7 +226,7 @@ def _network_of_user(file: Path | None, content: Mapping[str, Any], environment:
 
 
 def requests_of(content: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a settings file asks for that may need approval, by key."""
+    """Return the settings of a file that may need approval, by key."""
     research = content.get(RESEARCH_TABLE)
     return find_requests(dict(_settings_in(content)), research if isinstance(research, dict) else {})
 
@@ -239,7 +239,7 @@ def read_requests(file: Path) -> dict[str, str]:
 def _find_withheld(
     file: Path | None, asked: Mapping[str, str], above: Sequence[Source], environment: Mapping[str, str]
 ) -> dict[str, Withheld]:
-    """Find what a file asks for and does not get, because the user did not approve it."""
+    """Return the settings of a file that are withheld because the user did not approve them."""
     given = {key: source.values[name] for key, name in _NAMES.items() for source in above if name in source.values}
     keys = find_withheld(asked, given)
     if file is None or not keys:
@@ -251,7 +251,7 @@ def _find_withheld(
 
 
 def _research_without(research: Mapping[str, Any], withheld: Mapping[str, Withheld]) -> dict[str, Any]:
-    """Return the table `[research]` without custom dimensions that would run a program nobody approved."""
+    """Return the table `[research]` without custom dimensions that would run an unapproved program."""
     custom = research.get("custom")
     if not withheld or not isinstance(custom, dict):
         return dict(research)

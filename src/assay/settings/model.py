@@ -4,7 +4,7 @@
 reads nothing else; `load_settings` fills it from the command line, the environment and files. `KNOWN` lists the same
 settings by their keys in `assay.toml`, for the reference page, `assay config` and `assay init --settings-file`.
 
-A wrong value is a `SettingError` that names the value and the remedy, whoever made the model.
+A wrong value is a `SettingError` that names the value and the remedy, for every caller.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Origin(NamedTuple):
     """Where a value came from."""
 
     layer: str
-    """`default`, `file`, `environment`, `option`, or `withheld`: in a file that nobody approved."""
+    """`default`, `file`, `environment`, `option`, or `withheld`: in a file that the user did not approve."""
     place: str
     """The file, variable or option by name."""
 
@@ -373,9 +373,9 @@ class Settings(BaseSettings):
     floors: Annotated[Mapping[str, float], SkipValidation] = Field(default_factory=dict)
     """What the file demands of every run, by metric; for what is better when lower, a ceiling."""
     research: Annotated[Mapping[str, Any], SkipValidation] = Field(default_factory=dict)
-    """The file's table `research` as it stands there; checked where the pipeline is built."""
+    """The file's table `research`, unchanged; checked where the pipeline is built."""
     withheld: Annotated[Mapping[str, Withheld], SkipValidation] = Field(default_factory=dict)
-    """Settings by key that stand in a file nobody approved. Their fields above hold the defaults."""
+    """Settings, by key, of a file that the user did not approve. Their fields above hold the defaults."""
 
     @classmethod
     def settings_customise_sources(
@@ -386,7 +386,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Read nothing but the arguments: only `load_settings` knows which file counts and what it may set."""
+        """Read nothing but the arguments: only `load_settings` decides which file counts and what it may set."""
         return (init_settings,)
 
     @classmethod
@@ -408,10 +408,10 @@ class Settings(BaseSettings):
         return type(self)(**{**given, **changes})
 
     def refuse_withheld(self, *keys: str) -> None:
-        """Refuse to go on without these settings when a file names them that nobody approved.
+        """Refuse to go on without these settings when an unapproved file has them.
 
-        Whoever is about to contact an address, send a key or start a program calls this first with the settings it
-        goes by: the default in their place is not what the file's author meant, and not what the user was told.
+        Code that is about to contact an address, send a key or start a program calls this first with the settings it
+        uses: the default in their place is neither what the file's author meant nor what the user expects.
         A key that ends with a dot means every setting below it.
         """
         for key, withheld in self.withheld.items():
@@ -508,7 +508,7 @@ def explain(problem: ValidationError, origins: Mapping[str, Origin] | None = Non
 
 
 def unknown_setting(name: str, names: Iterable[str], where: str) -> SettingError:
-    """Make the error for a name that is not a setting, with the nearest names; `where` says who gave it."""
+    """Make the error for a name that is not a setting, with the nearest names; `where` is the source of the name."""
     close = get_close_matches(name, list(names), n=3)
     hint = f"Did you mean {' or '.join(close)}? " if close else ""
     return SettingError(

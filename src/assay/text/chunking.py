@@ -6,7 +6,7 @@ follows, and a short section goes with the next one when that lies under it. The
 section it ends with, which lies under the others, so an anchor to any of them is met. Other sections are never mixed.
 
 Each passage is embedded with its context, its title and headings, so that "It is off by default" can be found. The
-limit holds for both together. Chunks do not overlap unless asked to: a caller who is handed several passages of one
+limit holds for both together. Chunks do not overlap by default: a caller who receives several passages of one
 memory would pay for the same sentence twice.
 """
 
@@ -35,7 +35,7 @@ SHORT_TOKENS = 24
 LEAST_ROOM = 16
 """Tokens that must be left for text beside the context; with less, a section is skipped and counted."""
 TOKEN_WIDTH = 16
-"""Characters that count as a token at least: a tokenizer may call a megabyte without spaces one unknown word."""
+"""Every 16 characters count as at least one token: a tokenizer may count a megabyte without spaces as one."""
 BLOCK = 32_000
 """Characters the splitter is given at once; its time grows faster than the text."""
 UNBROKEN = 2_000
@@ -43,7 +43,7 @@ UNBROKEN = 2_000
 _UNBROKEN = re.compile(rf"[^\s\x00-/:-@\[-`{{-\x7f\u2010-\u2027\u2030-\u205e\u3000-\u303f\uff01-\uff0f]{{{UNBROKEN}}}")
 
 COUNTED = 64
-"""Texts whose tokens are known, those asked for last; none is much longer than a passage."""
+"""Number of texts whose token counts are cached, the most recent ones; none is much longer than a passage."""
 SEAM = 2
 """Tokens kept free, since text and context together may have more tokens than each alone."""
 
@@ -70,7 +70,7 @@ class Chunked:
 
 
 def embedded_text(title: str, path: str, text: str) -> str:
-    r"""What is embedded for a passage: where it stands, then what it says. A heading the text opens with comes once.
+    r"""Return the text to embed for a passage: its headings, then its text. A heading the text opens with comes once.
 
     >>> embedded_text("Guide", "Guide > Install > Linux", "Use the package.")
     'Guide > Install > Linux\n\nUse the package.'
@@ -198,7 +198,7 @@ class Chunker:
 def _split(splitter: MarkdownSplitter | TextSplitter, block: str) -> Iterator[str]:
     """The chunks of a block, cut alike and in linear time also where thousands of letters stand without a break.
 
-    For every chunk inside such a stretch the splitter looks at each word to the end of it. So it is shown the beginning
+    For every chunk inside such a stretch the splitter looks at each term to the end of it. So it gets the beginning
     of the stretch only; all chunks but the last are as they would be. It then goes on from the last of these, which is
     cut a second time and left out: how the splitter cuts the end of a stretch depends on its beginning. Where a list or
     a heading follows at once, a cut may still differ, in 2 of 300 random texts.

@@ -68,7 +68,7 @@ def _bound(sentence: str) -> Iterator[str]:
 # supported, so they are no claims.
 
 MOST_CLAIMS = 100
-"""Of one answer; what comes after them is not judged, and the judge says so."""
+"""Claims of one answer at most; the rest is not judged, and the judge reports that."""
 FEWEST_WORDS = 2
 """A sentence of fewer words states nothing unless it has a number."""
 

@@ -1,4 +1,4 @@
-"""What a question asks, read by rules: its kind, its parts, the sides it compares, its time, what it rules out.
+"""Read a question by rules: its kind, its parts, the sides it compares, its time, what it excludes.
 
 English, like the vocabulary. A question in another language still has its words, names and numbers; it has no parts,
 and its kind is open. Nothing here raises, and a question of any length is read in its first `LONGEST` characters.
@@ -18,7 +18,7 @@ LONGEST = 4_000
 """Characters of a question that are read; a longer one is mostly material, not question."""
 MOST_PARTS = 8
 FORM = 400
-"""Characters in which kind and comparison are looked for: a form stands at the beginning, and looking for one takes
+"""Characters in which kind and comparison are looked for: a form is at the beginning, and looking for one takes
 time that grows with the square of the text."""
 LONGEST_SIDE = 8
 """Words of one side of a comparison."""
@@ -56,7 +56,7 @@ CUES: dict[str, frozenset[str]] = {
         "how": "how way steps method process mechanism",
     }.items()
 }
-"""What a search for such an answer says, by the words that ask for it; the longer ones first."""
+"""Search terms for each kind of answer, by the phrases that call for it; longer phrases first."""
 
 ALIKE = tuple(
     frozenset(stems_of(words_of(group)))
@@ -200,7 +200,7 @@ class AskedQuestion:
     """As it was read: one line, at most `LONGEST` characters."""
     kind: QuestionKind
     parts: tuple[str, ...]
-    """What is asked for, one after the other; one part for a simple question."""
+    """Return the parts of a question in order; one part for a simple question."""
     sides: tuple[str, ...]
     """What is compared; empty when nothing is."""
     time: tuple[str, ...]
@@ -231,7 +231,7 @@ def read_question(question: str) -> AskedQuestion:
 
 
 def kind_of(text: str) -> QuestionKind:
-    """What shape of answer a text asks for."""
+    """Return the shape of answer that a question needs."""
     short = " ".join(text[:LONGEST].split())
     plain = (_OPENING.sub("", short, count=1) or short)[:FORM]
     return next((kind for kind, pattern in _KINDS if pattern.search(plain)), QuestionKind.OPEN)
@@ -244,7 +244,7 @@ def time_words(text: str) -> tuple[str, ...]:
 
 
 def cues_of(part: str) -> frozenset[str]:
-    """Stems of which a search for this part has one, when the part asks by a question word; else none."""
+    """Return stems of which a search for this part should have one, when it has an interrogative; else none."""
     plain = part.lower()
     return next((cues for word, cues in CUES.items() if re.search(rf"\b{word}\b", plain)), frozenset())
 
@@ -297,7 +297,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _split_joined_nouns(part: str) -> list[str]:
-    """The causes and consequences of something are two things asked for."""
+    """A question for the causes and the consequences of something has two parts."""
     found = _OF.search(part[:FORM])
     if found is None or _BETWEEN.search(part[:FORM]):
         return [part]

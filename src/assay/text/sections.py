@@ -59,7 +59,7 @@ _INLINE = MarkdownIt("commonmark")
 
 
 class Section(NamedTuple):
-    """What stands under one heading, up to the next. The texts of all sections, joined, are the body."""
+    """The text under one heading, up to the next. The texts of all sections, joined, are the body."""
 
     heading_path: str
     start: int
@@ -71,7 +71,7 @@ class Section(NamedTuple):
 
     @property
     def is_bare(self) -> bool:
-        """Whether nothing stands under the heading."""
+        """Whether there is no text under the heading."""
         return not self.text[self.opening :].strip()
 
 

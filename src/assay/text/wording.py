@@ -53,10 +53,10 @@ CHANGE_SIGNS = _stems(
     " stopped ceased abandoned suspended "
     "deprecated retired discontinued formerly previously obsolete superseded abolished cancelled postponed"
 )
-"""A text that has one says itself that something is not as it was."""
+"""Phrases by which a text itself reports that something has changed."""
 
 VALUE_PREPOSITIONS = frozenset({"with", "by", "to", "as", "via", "through", "using", "is", "are", "be"})
-"""Before what a thing is or does: what follows is said of the subject."""
+"""Verbs before what a thing is or does: what follows describes the subject."""
 
 SUBJECT_PREPOSITIONS = frozenset({"for", "in", "on", "at", "from", "of", "under", "per"})
 """Before what narrows a subject: what follows belongs to it."""
@@ -104,7 +104,7 @@ OPPOSITES_OF: dict[str, frozenset[str]] = {
     stem: frozenset().union(*(pair - {stem} for pair in OPPOSITES if stem in pair))
     for stem in frozenset().union(*OPPOSITES)
 }
-"""The same, by word."""
+"""The same, by term."""
 
 NEGATING_PREFIXES = ("un", "in", "im", "ir", "dis", "non")
 
@@ -190,7 +190,7 @@ class Fact(NamedTuple):
 
 
 class Token(NamedTuple):
-    """One word, number or mark of a sentence."""
+    """One token of a sentence: letters, a number or a mark."""
 
     stem: str
     fact: Fact | None = None
@@ -249,7 +249,7 @@ class Sentence(list[Token]):
 
     @cached_property
     def negating(self) -> list[str]:
-        """The stems that negate, and those that begin like the negated form of another word: not, inactive."""
+        """The stems that negate, and those that begin like a negated form: not, inactive."""
         return [token.stem for token in self if token.stem in NEGATORS or token.stem.startswith(NEGATING_PREFIXES)]
 
 
@@ -280,12 +280,12 @@ class Wording:
         return [token.fact for token in self.tokens if token.fact is not None]
 
     def before_the_verb(self, stem: str) -> bool | None:
-        """Whether a word stands in the subject of its sentence; None when it does not occur."""
+        """Whether a stem is in the subject of its sentence; None when it does not occur."""
         return self._before_the_verb.get(stem)
 
     @cached_property
     def _before_the_verb(self) -> dict[str, bool]:
-        """Of every stem where it occurs first; asked for many stems, so that the text is gone through once."""
+        """For every stem at its first occurrence; computed for all stems at once, in a single pass over the text."""
         found: dict[str, bool] = {}
         for sentence in self.sentences:
             stems = [token.stem for token in sentence]
@@ -299,7 +299,7 @@ class Wording:
 
     @cached_property
     def led_to(self) -> dict[str, set[str]]:
-        """The words that stand before each word: owned by, written in. At the start of a sentence there is none."""
+        """The tokens before each token: owned by, written in. At the start of a sentence there is none."""
         found: dict[str, set[str]] = {}
         for sentence in self.sentences:
             for before, stem in pairwise(("", *sentence.telling)):
@@ -314,7 +314,7 @@ def wording(text: str) -> Wording:
 
 
 def first_verb(stems: Sequence[str]) -> int:
-    """Where the first verb stands, beyond the first word; the end when none is known."""
+    """Return the position of the first verb after the first token; the end when none is known."""
     return next((place for place, stem in enumerate(stems) if place and stem in VERBS), len(stems))
 
 

@@ -51,11 +51,11 @@ LEAST_CHUNK = 64
 _KEYS = {"remote": ("embedder.url", "embedder.key_variable"), "local": ("embedder.folder",)}
 """Settings that say where texts are sent, or which model file is loaded, by kind of embedder."""
 WORDS_WITHOUT_EMBEDDER = 200
-"""How long a chunk is when no embedder says how much it reads; about as much text as the bundled one takes."""
+"""Chunk length when the embedder does not give its limit; about as much text as the bundled one takes."""
 
 
 def configured_embedder(settings: Settings) -> Embedder:
-    """The embedder the settings name, with the thresholds they name; loaded when first asked."""
+    """Return the embedder of the settings, with their thresholds; its model is loaded at its first use."""
     found = on_demand_embedder(settings, None, run_once=False)
     if found is None:
         raise SettingError("the setting embedder.kind is none", remedy="Set it to minilm, for example.")
@@ -187,7 +187,7 @@ def open_engine(
 ) -> Engine:
     """The memory the settings name.
 
-    An embedder that is given counts instead of theirs. `run_once` is for a process that asks one question and ends: it
+    An embedder that is given is used instead of theirs. `run_once` is for a process that runs one command and ends: it
     starts sooner, and folds no index in the background.
     """
     need_extra("memory", *ENGINE_MODULES)

@@ -1,4 +1,4 @@
-"""The judges that Assay has itself, registered like those of a package. `JUDGES` imports this when asked."""
+"""The judges that come with Assay, registered like those of a package. `JUDGES` imports this module when needed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.wiring.models import BUILTIN_JUDGE, open_judge
     summary="Rules and a few coefficients; no model.",
 )
 def open_builtin(request: JudgeRequest) -> Judging:
-    """Open the judge that asks no model."""
+    """Open the judge that uses no model."""
     if request.about is RubricKind.ABSTENTION:
         return judging_abstention(BuiltinAbstention(), version="1")
     embedder = None if request.settings.embedder == "none" else configured_embedder(request.settings)
@@ -25,6 +25,6 @@ def open_builtin(request: JudgeRequest) -> Judging:
 
 @add_builtin("model", about=tuple(RubricKind), summary="The model that the settings name, asked with a rubric.")
 def open_model_judge(request: JudgeRequest) -> Judging:
-    """Open the judge that asks the model the settings name."""
+    """Open the judge that uses the model of the settings."""
     rubric = request.rubric or request.about.value
     return open_judge(request.settings, request.store, request.scope, rubric=rubric, model=request.model)

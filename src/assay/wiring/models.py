@@ -1,7 +1,7 @@
 """Models and judges as the settings name them: endpoint, budget, concurrency and cache, in this order, inside out.
 
 Endpoints come from settings alone. A key is tied to the host it was first sent to: settings that later name another
-host for the same key are refused until the user says so, so that an edited file cannot carry a key away.
+host for the same key are refused until the user confirms them, so that an edited file cannot carry a key away.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ if TYPE_CHECKING:
 LARGEST_REPLY = 4_000_000
 """Bytes of one answer of a chat service; the longest honest one is far shorter."""
 BUILTIN_JUDGE = "builtin"
-"""The registered judge that asks no model."""
+"""The registered judge that uses no model."""
 MODEL_KEYS = ("model.url", "model.key_variable")
 """Settings that say where questions and a key are sent."""
 
 
 class JudgeChoice(NamedTuple):
-    """Which judge is wanted; what is empty is as the settings say."""
+    """Which judge to use; empty fields are taken from the settings."""
 
     model: str = ""
     rubric: str = ""
     """The path of one, instead of the one that comes with Assay."""
     builtin: bool = False
-    """Ask no model, whatever the settings say."""
+    """Use no model, even if the settings name one."""
     name: str = ""
     """A registered judge, such as one that a package adds."""
 
 
 def has_model(settings: Settings) -> bool:
-    """Whether any model may be asked; refuses when a file that nobody approved names one."""
+    """Whether a model may be used; refuses when an unapproved file names one."""
     settings.refuse_withheld(*MODEL_KEYS)
     return bool(settings.model_url)
 

@@ -67,7 +67,7 @@ DEFAULT_MODELS = {
     "custom": "qwen3:14b",
     "escalation": "qwen3:30b",
 }
-"""Who speaks where neither `[research.models]` nor `model.name` says."""
+"""The model of each role where neither `[research.models]` nor `model.name` names one."""
 EVALUATE = ("auto", "builtin", "model", "off")
 _TABLES = ("plan", "retrieval", "answer", "weights", "bars", "thresholds", "escalation", "models", "custom")
 _REMEDY = "See docs/concepts/research.md for what [research] holds."
@@ -208,7 +208,7 @@ Lesson = TypeVar("Lesson")
 
 
 class Lessons(NamedTuple):
-    """The flags as they stand for whoever asks, and over what."""
+    """What a pipeline learns from earlier questions, where the caller's flags allow it."""
 
     engine: Engine
     scope: Scope
@@ -220,13 +220,13 @@ class Lessons(NamedTuple):
         return self.states is not None and self.states.enabled(flag, self.scope.principal)
 
     def options(self, own: ResearchOptions, by: EvaluatedBy) -> ResearchOptions:
-        """The options with thresholds that people's ratings confirm; those of another kind of evaluator say nothing."""
+        """Return the options with thresholds that ratings confirm. Ratings of other evaluators are not used."""
         if not self.on(THRESHOLDS):
             return own
         return self._safely(THRESHOLDS, partial(self._tune_options, own, by), own)
 
     def planner(self, inner: Planner) -> Planner:
-        """The planner, told of known weaknesses."""
+        """Return the planner, with cautions about known weaknesses."""
         if not self.on(PATTERNS):
             return inner
         return self._safely(PATTERNS, partial(self._add_patterns, inner), inner)
@@ -287,7 +287,7 @@ def _find_moved(work: Work, *, configured: Mapping[Checkpoint, float], by: Evalu
 
 
 def _read_rated(work: Work, by: EvaluatedBy) -> Iterator[RatedSession]:
-    """The newest sessions that somebody rated, judged as questions are judged now."""
+    """The newest sessions with a rating, judged in the same way as questions are judged now."""
     if not work.feedback.count():
         return
     for session in newest(work, None, RATED):
@@ -322,10 +322,10 @@ def _cautions(work: Work) -> tuple[Caution, ...]:
 
 
 class Choice(NamedTuple):
-    """What a caller wants of one pipeline, over what the settings say."""
+    """A caller's options for one pipeline; they override the settings."""
 
     builtin: bool = False
-    """Ask no model, whatever the settings say."""
+    """Use no model, even if the settings name one."""
     evaluate: bool = True
 
 
@@ -337,7 +337,7 @@ def open_research(
     choice: Choice | None = None,
     custom: tuple[CustomDimension, ...] = (),
 ) -> ResearchPipeline:
-    """A pipeline over a memory. Models are asked where `model.url` is set, else rules do everything."""
+    """Return a pipeline over a memory. It uses models where `model.url` is set, else rules."""
     choice = choice or Choice()
     custom = (*custom_dimensions(settings), *custom)
 
@@ -413,7 +413,7 @@ class _Seats:
 
     @cached_property
     def dealt(self) -> Dealt:
-        """What models are told: the versions in use, or what was dealt to the question."""
+        """Return the prompts: the versions in use, or those that a split assigned to the question."""
         with self.engine.store.reading(self.scope) as work:
             splits = () if self._question is None else work.prompts.running_splits()
             return dealt(self._question or "", work.prompts.versions(), splits)
@@ -433,7 +433,7 @@ class _Seats:
         return with_custom(seated, custom, model=model, guard=guard_of(self.engine.store, self.scope))
 
     def reviewer(self) -> Any:
-        """Who is asked when the panel is unsure; nobody without a model."""
+        """Return the larger model that decides when the panel is unsure; None without a model."""
         if not self._by_model:
             return None
         guard = guard_of(self.engine.store, self.scope)

@@ -44,7 +44,7 @@ def ladder_of(engine: Engine) -> Ladder:
 
 
 def treatment_of(engine: Engine, feature_id: str, *, on: bool) -> Treatment:
-    """The engine's search with one flag as it would be, asked with the history that the control had."""
+    """Return the engine's search with one flag changed, run with the history that the control had."""
     searcher = engine.searcher.with_flags(engine.flags.forced(feature_id, on=on))
 
     def treatment(scope: Scope, request: SearchRequest, before: str) -> SearchResult:

@@ -90,5 +90,5 @@ def _checkpoint_folder(settings: Settings) -> Path | None:
 
 
 def short_hash(text: str) -> str:
-    """Eight letters that tell one place from another."""
+    """Return eight letters that identify a place."""
     return content_hash(text).removeprefix(HASH_PREFIX)[:8]

@@ -1,4 +1,4 @@
-"""The kinds of system that Assay has itself, registered like those of a package. `SYSTEMS` imports this when asked."""
+"""The kinds of system that come with Assay, registered like those of a package. `SYSTEMS` imports this when needed."""
 
 from __future__ import annotations
 
@@ -52,5 +52,5 @@ def open_run_file(request: SystemRequest) -> System:
 
 
 def _gate() -> Gatekeeper:
-    """Return what the settings let a system contact whose address stands in a file of its own."""
+    """Return the gatekeeper for a system whose address comes from a file of its own."""
     return gatekeeper_of(load_settings().settings)

@@ -74,7 +74,7 @@ def claim_files(settings: Settings, kind: FileKind, paths: Iterable[Path]) -> st
 
 
 def _has_store(settings: Settings) -> bool:
-    """Whether there is a store already; asked without opening it, and without what only a store needs."""
+    """Whether a store exists; checked without opening it, and without the packages that only a store needs."""
     if importlib.util.find_spec("sqlalchemy") is None:
         return False
     from assay.storage import is_postgres  # noqa: PLC0415 - see the package's docstring
@@ -149,7 +149,7 @@ def corpus_settings(configuration: Configuration, dataset: Dataset) -> Settings:
 
 
 def _describe_instrument(settings: Settings) -> dict[str, Any]:
-    """What the numbers of a run of Assay hang on, besides what the store itself tells."""
+    """What the numbers of a run of Assay depend on, besides what the store itself reports."""
     from assay.text.chunking import CHUNKER_VERSION  # noqa: PLC0415 - see the package's docstring
 
     return {

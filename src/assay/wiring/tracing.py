@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from assay.tracing.spans import Spans
 
 _TRACED: WeakKeyDictionary[Engine, Spans] = WeakKeyDictionary()
-"""Engines whose work is told in spans."""
+"""Engines whose work is traced in spans."""
 
 
 def spans_of(settings: Settings, engine: Engine) -> Spans | None:
@@ -55,7 +55,7 @@ def watch(engine: Engine, spans: Spans) -> None:
 
 
 def research_observer(engine: Engine) -> Observe | None:
-    """What is told of answers from an engine; None when nobody watches it."""
+    """Return the tracer for answers from an engine; None when the engine is not traced."""
     spans = _TRACED.get(engine)
     if spans is None:
         return None

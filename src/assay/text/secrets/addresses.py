@@ -90,7 +90,7 @@ _LINKS = searched(
     begins=True,
 )
 IN_ADDRESSES = (*_WEBHOOKS, _LINKS)
-"""Secrets that are part of a path: webhooks, and links that sign somebody in."""
+"""Secrets that are part of a path: webhooks, and links that sign a user in."""
 
 
 def find_in_addresses(text: str) -> Iterator[Finding]:
@@ -176,7 +176,7 @@ _ENTRY = re.compile(r"^([ \t]{1,60})[\w.\-/\"']{1,120}:[ \t]{1,10}[\"']?([^\s\"'
 
 
 def find_kubernetes_secrets(text: str) -> Iterator[Finding]:
-    """Find the values of Kubernetes secrets, whatever their names."""
+    """Find the values of Kubernetes secrets, under any name."""
     if "Secret" not in text or _KUBERNETES.search(text) is None:
         return
     for head in _DATA.finditer(text):

@@ -1,6 +1,6 @@
 """Secrets with a format of their own: service tokens, private keys, payment cards.
 
-- Checksums that tell a real number or key from one that only looks like it.
+- Checksums that distinguish a real number or key from one that only looks like it.
 - Service tokens by prefix: kind, prefix, what follows, check.
 - Payment cards, by brand, length and check digit.
 - Private keys: armoured blocks, web tokens, key sets, wallets, seed phrases.
@@ -115,7 +115,7 @@ _DUMMY = re.compile(r"x{6}|0{12}|\*{3}|\.{3}|…|your|placeholder|redacted", re.
 
 
 def is_real(token: str) -> bool:
-    """Whether a token is not a row of `x` or a word that says it stands for one."""
+    """Whether a token is real: not a row of `x` or a placeholder such as `your-token`."""
     return not _DUMMY.search(token)
 
 
@@ -569,7 +569,7 @@ def find_wallets(text: str) -> Iterator[Finding]:
 def find_seed_phrases(text: str) -> Iterator[Finding]:
     """Find seed phrases: as many short words in a row as such a phrase has, after words that say what it is.
 
-    Where the sentence goes on behind the phrase, some of its words are masked with it: better than one word too few.
+    Where the sentence goes on after the phrase, some of its text is masked too: better than masking too little.
     """
     for run in _SEED_RUN.finditer(text):
         if not _SEED_LABEL.search(text, max(0, run.start() - _LABEL_REACH), run.start()):

@@ -1,7 +1,7 @@
 """Find secrets by all rules, and put a mask such as `[masked: GitHub token]` in the place of each.
 
-Findings that overlap are masked as one, under the name of the rule that knows most about it, so that nothing that any
-rule found stays. What stands in a mask is never masked again.
+Findings that overlap are masked as one, under the name of the most specific rule, so that nothing that any
+rule found stays. Text inside a mask is never masked again.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def mask_json(value: Any, where: str, masks: list[Mask], name: str = "") -> Any:
 
 
 class Held(NamedTuple):
-    """A secret that stands in a text or a JSON value."""
+    """A secret in a text or a JSON value."""
 
     kind: str
     text: str

@@ -1,7 +1,7 @@
 """Secrets that their name gives away: `DB_PASSWORD=...`, `"token": "..."`, "the password for the router is ...".
 
 Names are found by their stems, such as `pass` or `token`; only there the patterns are tried. A name is *strong* when it
-leaves no doubt (`password`): then a plain or short value counts too. In a sentence, a value must look unlike a word.
+leaves no doubt (`password`): then a plain or short value counts too. In a sentence, a value must not look like prose.
 """
 
 # ruff: noqa: RUF001 - full-width marks and dashes stand in texts of other languages
@@ -185,7 +185,7 @@ _BEFORE = re.compile(r"[A-Za-z0-9_.$-]{0,40}\Z")
 _RESOURCE = re.compile(r"\barn:[\w:/-]*\Z")
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _PUBLIC = frozenset({"public", "publishable", "pub"})
-"""Words that make a key or token one that everybody may see, wherever they stand in its name."""
+"""Parts of a name which mean that a key or token is public, at any position in the name."""
 _OTHER_KEYS = words(
     """max min num total input output prompt completion next page continuation sync cache primary foreign partition
     sort row object s3 idempotency dedup deduplication routing hash range cursor pad eos bos unk sep cls mask
@@ -306,7 +306,7 @@ _NOT_NEAR = re.compile(
     re.IGNORECASE,
 )
 _FARTHEST = 60
-"""Characters between a word for a secret and a value made by chance that belongs to it."""
+"""Characters between the name of a secret and a random value that belongs to it."""
 
 
 def may_name(lower: str) -> bool:
@@ -315,7 +315,7 @@ def may_name(lower: str) -> bool:
 
 
 def find_named(text: str, lower: str) -> Iterator[Finding]:
-    """Find values whose name says that they are secret; `lower` is the text in small letters, each in its place."""
+    """Find values whose name marks them as secret; `lower` is the text in lower case, with the same positions."""
     after = 0
     left = READ_AT_LEAST + READ_PER_CHARACTER * len(text)
     for place in _places(lower):
@@ -329,7 +329,7 @@ def find_named(text: str, lower: str) -> Iterator[Finding]:
 
 
 def find_nearby(text: str, lower: str) -> Iterator[Finding]:
-    """Find values made by chance that follow a word for a secret in the same line, wherever in the sentence."""
+    """Find random values that follow the name of a secret in the same line, at any place of the sentence."""
     if not any(word in lower for word in ("pass", "secret", "token", "key", "cred", "pwd", "kennwort", "bearer")):
         return
     for match in _CANDIDATE.finditer(text):
@@ -345,14 +345,14 @@ def find_nearby(text: str, lower: str) -> Iterator[Finding]:
 
 
 def _follows_word(text: str, place: int) -> bool:
-    """Whether a word for a secret stands shortly before a place in the same line, and no word for an id between."""
+    """Whether the name of a secret comes shortly before a place in the same line, without a term for an id between."""
     begin = max(text.rfind("\n", max(0, place - _FARTHEST - 20), place) + 1, place - _FARTHEST - 20)
     words = list(_NEAR.finditer(text, max(0, begin), place))
     return bool(words) and _NOT_NEAR.search(text, words[0].end(), place) is None
 
 
 def find_before_name(text: str, lower: str) -> Iterator[Finding]:
-    """Find a secret that stands before its name, as in `hunter2 is the password`."""
+    """Find a secret that comes before its name, as in `hunter2 is the password`."""
     if not any(word in lower for word in ("pass", "secret", "token", "key")):
         return
     for match in _AFTER.finditer(text):
@@ -370,7 +370,7 @@ def find_before_name(text: str, lower: str) -> Iterator[Finding]:
 
 
 def find_shaped(text: str, lower: str) -> Iterator[Finding]:
-    """Find words that are shaped like a password, with letters, digits and marks, after a word for a login."""
+    """Find values that look like a password, with letters, digits and marks, after a term for a login."""
     for match in _SLASHED.finditer(text) if " / " in text else ():
         if _is_mixture(match[1]) and match[1].lower() != match[1] != match[1].upper() and looks_random(match[1]):
             yield Finding(match.start(1), match.end(1), NAMED_SECRET)
@@ -424,7 +424,7 @@ def value_is_secret(name: str, value: str) -> bool:
 
 
 def _places(lower: str) -> list[int]:
-    """Where a stem of a name stands, in order."""
+    """Return the positions of the stems of names, in order."""
     places: set[int] = set()
     for stem in _STEMS:
         place = lower.find(stem)
@@ -435,7 +435,7 @@ def _places(lower: str) -> list[int]:
 
 
 def _find_value(text: str, place: int) -> tuple[Finding | None, int]:
-    """Find the value of the name at a place; also tell how far the text was read."""
+    """Find the value of the name at a place; also return how far the text was read."""
     assigned = _ASSIGNMENT.match(text, place)
     found = _judge_match(text, place, assigned) if assigned is not None else None
     if found is not None:
@@ -530,7 +530,7 @@ def _names_secret(text: str, place: int, name: str) -> bool:
 
 
 def _is_other_name(prefix: str, name: str, tail: str, *, weak: bool) -> bool:
-    """Whether the words around a name say that it is public, a key of another kind, or only speaks of a secret."""
+    """Whether the text around a name shows that it is public, a key of another kind, or only mentions a secret."""
     words = [word.lower() for word in _PARTS.findall(prefix)]
     if not _PUBLIC.isdisjoint(words) or (weak and words and words[-1] in _OTHER_KEYS):
         return True
@@ -557,7 +557,7 @@ def _accepts(name: str, value: str, *, strong: bool, quoted: bool) -> bool:
 
 
 def _accepts_in_prose(name: str, value: str, filler: str, *, strong: bool, quoted: bool, followed: str) -> bool:
-    """Whether a value that a sentence tells is a secret."""
+    """Whether a value in a sentence is a secret."""
     if _SPEAKS_OF_IDS.search(filler) or (_OTHER_CODE.search(filler) and name.lower().startswith("code")):
         return False
     if is_hash_or_uuid(value):
@@ -572,7 +572,7 @@ def _accepts_in_prose(name: str, value: str, filler: str, *, strong: bool, quote
 
 
 def _unlike_words(value: str, *, strong: bool) -> bool:
-    """Whether a value in a sentence is no word of it: it has digits and letters, or marks within."""
+    """Whether a value in a sentence is not prose: it has digits and letters, or marks within."""
     digits = any(letter.isdigit() for letter in value)
     letters = any(letter.isalpha() for letter in value)
     if value.isdigit():
@@ -586,7 +586,7 @@ def _unlike_words(value: str, *, strong: bool) -> bool:
 
 
 def _is_password_shaped(value: str) -> bool:
-    """Whether a word has letters, digits and marks as passwords do, and is no arithmetic, path or fragment."""
+    """Whether a value has letters, digits and marks as passwords do, and is not arithmetic, a path or a fragment."""
     letters = sum(letter.isalpha() for letter in value)
     digits = sum(letter.isdigit() for letter in value)
     marks = [letter for letter in value if letter in "!#$%^&*?~"]

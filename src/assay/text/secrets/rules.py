@@ -42,7 +42,7 @@ class Prefixed:
     kind: str
     prefix: str
     pattern: str
-    """Matched where the prefix stands; its group 1, or all of it, is the secret."""
+    """Matched at the prefix; its group 1, or all of it, is the secret."""
     check: Callable[[str], bool] | None = None
     inside_words: bool = False
     """Whether a letter or digit may stand before the prefix."""
@@ -109,7 +109,7 @@ def compiled(pattern: str, flags: int) -> re.Pattern[str]:
 
 
 def begins_word(text: str, place: int) -> bool:
-    r"""Whether no letter or digit stands right before a place, or only the letter of a written escape such as `\n`."""
+    r"""Whether no letter or digit comes right before a place, or only the letter of a written escape such as `\n`."""
     if place == 0:
         return True
     before = text[place - 1]
@@ -176,7 +176,7 @@ _VARIABLE = re.compile(
     r"|@Microsoft\.KeyVault|aws-vault|gcp-secret|projects/\w)",
 )
 _NAMES_A_TOKEN = re.compile(r"[^\s#]{1,200}#t_[0-9A-Z]{26}")
-"""How Assay itself calls the token that somebody acted with, such as `token:NAME#ID` in the audit log."""
+"""How Assay itself names the token of a caller, such as `token:NAME#ID` in the audit log."""
 _PUBLIC = re.compile(
     r"pk_(?:live|test)_|pk\.eyJ|ssh-(?:rsa|ed25519|dss)|ecdsa-sha2|AAAA[BCE]3NzaC1|age1[a-z0-9]{50}|MII[A-Z]I?jANBg"
     r"|-----BEGIN (?:PUBLIC|CERT)"
@@ -275,7 +275,7 @@ def _is_stray_bracket(value: str) -> bool:
 
 
 def is_placeholder(value: str, *, lone_words: bool = False) -> bool:
-    """Whether a value stands for one that is elsewhere: a variable, stars, `your-token`, an empty word."""
+    """Whether a value is a placeholder for one that is elsewhere: a variable, stars, `your-token`, an empty value."""
     value = value.strip()[:LONGEST_READ]
     if not value or _MARK.search(value) or _PUBLIC.match(value) or _VARIABLE.search(value) or _HIDDEN.search(value):
         return True
@@ -290,12 +290,12 @@ def is_placeholder(value: str, *, lone_words: bool = False) -> bool:
 
 
 def may_be_password(value: str) -> bool:
-    """Whether a value that stands where only a password stands is one: any word that does not stand for another."""
+    """Whether a value in the place of a password is one: any value that is not a placeholder."""
     return len(value) >= 3 and not is_placeholder(value) and not _PATH.fullmatch(value) and value[0] not in "-|&>"
 
 
 def looks_secret(value: str, *, strong: bool = False, quoted: bool = False) -> bool:
-    """Whether a value whose name says secret is one, rather than a word, a variable, a path or a number.
+    """Whether a value whose name means secret is one, rather than prose, a variable, a path or a number.
 
     `strong`: the name leaves no doubt (`password`), so that a short or plain value counts. `quoted`: it is a text in
     quotes, so that it is no name of a variable.
@@ -359,7 +359,7 @@ def entropy(text: str) -> float:
 
 
 def says_nothing(word: str) -> bool:
-    """Whether a plain word after `the password is` speaks about the password instead of telling it."""
+    """Whether plain text after `the password is` describes the password instead of giving it."""
     lower = word.lower().rstrip(".!?:,;")
     return lower in _WORDS_ALONE or _ENDS_LIKE_PROSE.search(lower) is not None
 

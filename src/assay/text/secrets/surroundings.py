@@ -65,7 +65,7 @@ def _is_hash(value: str) -> bool:
 
 
 def _command(names: str, rest: str, *, stride: int = 40) -> Searched:
-    """Make the rule of some programs: what stands between the name and the password, then the password."""
+    """Make the rule of some programs: the text between the name and the password, then the password."""
     programs = "|".join(re.escape(name) for name in names.split())
     return searched(
         "password on a command line",
