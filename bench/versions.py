@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 HERE = Path(__file__).parents[1]
 MEMORIES = 5_000
@@ -70,7 +71,7 @@ print(json.dumps({"15 metrics from mappings (ms)": best[0], "15 metrics from TRE
 def measure(tree: Path) -> dict[str, float]:
     """Every figure of one checkout, once; lower is better."""
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
-        found = _run(tree, ["-c", ENGINE, folder, str(MEMORIES), str(SEARCHES)])
+        found: dict[str, float] = _run(tree, ["-c", ENGINE, folder, str(MEMORIES), str(SEARCHES)])
     found |= _run(tree, ["-c", METRICS, str(TOPICS)])
     for store in _run(tree, ["-m", "bench.store", "--json", "--saves", "300", "--queries", "3000", "--reopens", "40"]):
         found |= _of_store(store)
@@ -89,7 +90,7 @@ def _of_store(figures: Mapping[str, float | str]) -> dict[str, float]:
     }
 
 
-def _run(tree: Path, arguments: Sequence[str]) -> dict[str, float]:
+def _run(tree: Path, arguments: Sequence[str]) -> Any:
     """Run a checkout's Python; what it prints is JSON."""
     path = os.pathsep.join([str(tree / "src"), str(tree)])
     done = subprocess.run(
@@ -102,8 +103,7 @@ def _run(tree: Path, arguments: Sequence[str]) -> dict[str, float]:
     )
     if done.returncode:
         raise SystemExit(f"{tree}: {' '.join(arguments[:2])[:60]} failed:\n{done.stderr[-2000:]}")
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+    return json.loads(done.stdout)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

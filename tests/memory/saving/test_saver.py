@@ -506,14 +506,14 @@ def test_bulk_ingest_never_merges_siblings(saver: Saver, store: Store, scope: Sc
 class Overtaken(Indexes):
     """Indexes between whose view and the write another writer saves."""
 
-    def __init__(self, *given: Any, other: Saver, scope: Scope, **options: Any) -> None:
+    def __init__(self, *given: Any, other: Saver, scope: Scope, saves: Draft = LIMIT_100, **options: Any) -> None:
         super().__init__(*given, **options)
-        self.other, self.scope = other, scope
+        self.other, self.scope, self.saves = other, scope, saves
         self.between: list[SaveOutcome] = []
 
     def view(self, work: Work, *, progress: Any = None) -> View:
         seen = super().view(work, progress=progress)
-        self.between.append(self.other.save(self.scope, LIMIT_100))
+        self.between.append(self.other.save(self.scope, self.saves))
         return seen
 
 
@@ -527,6 +527,20 @@ def test_what_another_writer_saved_in_between_is_seen_under_the_lock(
     outcome = make_saver(indexes=indexes).save(scope, LIMIT_500)
 
     assert outcome.superseded == (indexes.between[0].memory_id,)
+
+
+def test_a_neighbour_that_was_replaced_in_between_is_judged_anew(
+    make_saver: MakeSaver, store: Store, scope: Scope, clock: FixedClock
+) -> None:
+    other = make_saver()
+    first = other.save(scope, LIMIT_100)
+    indexes = Overtaken(store, None, clock=clock, other=other, scope=scope, saves=LIMIT_500)
+
+    outcome = make_saver(indexes=indexes).save(scope, replace(LIMIT_500, body=LIMIT_500.body.replace("500", "900")))
+
+    (second,) = indexes.between
+    assert second.superseded == (first.memory_id,)
+    assert outcome.superseded == (second.memory_id,)
 
 
 @pytest.mark.usefixtures("enforced")
