@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.evaluation.datasets import apply_relocations, load_dataset
-from assay.evaluation.datasets.anchors import notes_of, unresolved_anchors
+from assay.evaluation.datasets.anchors import find_unresolved_anchors, notes_of
 from assay.formats.anchored import read_notes
 from assay.formats.grid import grid
 from assay.records.answers import GoldAnchors, GoldSupport
@@ -87,7 +87,7 @@ def repaired(dataset: Dataset, tampered: Tampered, folder: Path) -> Count:
         place = folder / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(text.encode())
-    found = [one for one in unresolved_anchors(dataset, notes_of(dataset, folder)) if one.blocks_scoring]
+    found = [one for one in find_unresolved_anchors(dataset, notes_of(dataset, folder)) if one.blocks_scoring]
     fixed, applied = apply_relocations(dataset, found, folder)
     supports = {case.id: case.anchors.supports for case in dataset.cases if case.anchors}
     moved = {case.id: case.anchors.supports for case in fixed.cases if case.anchors}

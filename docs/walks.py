@@ -97,12 +97,12 @@ _SAVING = (
     Step("assay.memory.saving.saver", "Saver.save", "Reads the gate's policy once, then takes the drafts in batches."),
     Step(
         "assay.memory.saving.preparing",
-        "Preparer.checked",
+        "Preparer.check",
         "Without a lock: checks the structure, masks secrets, scores quality and notes doubts about the text.",
     ),
     Step(
         "assay.memory.saving.preparing",
-        "Preparer.embedded",
+        "Preparer.embed",
         "Without a lock: cuts the text into chunks and gets a vector for each that has none yet.",
         called_by="Saver.save",
     ),
@@ -215,7 +215,7 @@ SEARCH = Walk(
         ),
         Step(
             "assay.memory.searching.fusion",
-            "joined",
+            "join_channels",
             "Joins the channels' lists into one score for each chunk.",
         ),
         Step(

@@ -241,7 +241,7 @@ def _embedder(settings: Settings) -> Iterator[Finding]:  # noqa: ARG001 - one sh
         )
         return
     try:
-        places = [file.checked(extra=bundled.EXTRA) for file in bundled.FILES]
+        places = [file.verify(extra=bundled.EXTRA) for file in bundled.FILES]
     except ModelDamaged as problem:
         yield Finding("Embedder", "problem", problem.message, "It will not be loaded.", problem.remedy)
     else:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from assay.cli.hits import SNIPPET, best_passage, explained, shown
+from assay.cli.hits import SNIPPET, best_passage, explain_lines, format_results
 from assay.records import (
     Author,
     AuthorKind,
@@ -127,7 +127,7 @@ def result(*hits: Hit, **changed: Any) -> SearchResult:
 def printed(found: SearchResult, query: str = "cookie hours", *, terminal: bool = False, **asked: Any) -> str:
     out = StringIO()
     console = Console(file=out, force_terminal=terminal, width=200, highlight=False, markup=False)
-    console.print(shown(found, MemorySearchRequest(query=query, **asked)), soft_wrap=True)
+    console.print(format_results(found, MemorySearchRequest(query=query, **asked)), soft_wrap=True)
     return out.getvalue()
 
 
@@ -150,7 +150,7 @@ def test_the_passage_that_did_most_is_shown() -> None:
 
 def test_the_shown_sum_gives_the_score_again() -> None:
     why = explanation()
-    *_, line = explained(why)
+    *_, line = explain_lines(why)
     made = re.fullmatch(r" *= \((\S+) \+ (\S+) \* (\S+) / sqrt\(2\)\) / (\S+) x (\S+) = (\S+)  \(convex\)", line)
     assert made is not None
     best, coefficient, more, scale, factor, score = (float(one) for one in made.groups())
@@ -159,7 +159,7 @@ def test_the_shown_sum_gives_the_score_again() -> None:
 
 
 def test_every_vote_and_boost_is_in_the_explanation() -> None:
-    told = "\n".join(explained(explanation(reranked_from=4)))
+    told = "\n".join(explain_lines(explanation(reranked_from=4)))
     assert re.search(r"1 +vector +1 +8 +0\.8000 +0\.700 +0\.5600", told)
     assert re.search(r"0 +vector +1 +5 +0\.5000 +0\.700 +0\.3500", told)
     assert "x 0.900  recency: 40 days old" in told

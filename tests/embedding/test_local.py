@@ -20,8 +20,8 @@ def folder(tmp_path: Path) -> Path:
     """The bundled model, as somebody else's."""
     folder = tmp_path / "my-model"
     folder.mkdir()
-    (folder / "model.onnx").symlink_to(pinned.NETWORK.checked(extra="memory"))
-    (folder / "tokenizer.json").symlink_to(pinned.TOKENIZER.checked(extra="memory"))
+    (folder / "model.onnx").symlink_to(pinned.NETWORK.verify(extra="memory"))
+    (folder / "tokenizer.json").symlink_to(pinned.TOKENIZER.verify(extra="memory"))
     return folder
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.models.service import Handler, answer, embeddings, endpoint, flood, serving
 
 from assay.embedding.protocol import Embedder
-from assay.embedding.remote import RemoteEmbedder, estimated_tokens
+from assay.embedding.remote import RemoteEmbedder, estimate_tokens
 from assay.errors import EndpointMisbehaved
 
 
@@ -64,7 +64,7 @@ def test_a_text_is_cut_at_the_limit_and_an_empty_one_is_a_blank() -> None:
 
 
 def test_tokens_are_estimated_from_bytes_unless_a_counter_is_given() -> None:
-    assert [estimated_tokens(text) for text in ("", "abc", "abcd", "日本")] == [0, 1, 2, 2]
+    assert [estimate_tokens(text) for text in ("", "abc", "abcd", "日本")] == [0, 1, 2, 2]
     assert remote("http://127.0.0.1:9", count_tokens=len).count_tokens("abcd") == 4
 
 

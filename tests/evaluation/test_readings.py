@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.evaluation.made import golden, good, run_of
 
-from assay.evaluation.readings import reading_of, shared_instrument
+from assay.evaluation.readings import limit_instrument, reading_of
 from assay.records.evaluations import CaseStatus, Retrieved, Seen
 
 
@@ -33,5 +33,5 @@ def test_what_a_scope_took_out_and_was_shown_all_the_same_is_kept() -> None:
 
 def test_an_instrument_is_cut_to_the_metrics_that_are_compared() -> None:
     whole = {"level": 2, "metrics": {"mrr": 1, "ndcg@5": 2}}
-    assert shared_instrument(whole, ["mrr"]) == {"level": 2, "metrics": {"mrr": 1}}
-    assert shared_instrument({"level": 2}, ["mrr"]) == {"level": 2}
+    assert limit_instrument(whole, ["mrr"]) == {"level": 2, "metrics": {"mrr": 1}}
+    assert limit_instrument({"level": 2}, ["mrr"]) == {"level": 2}

@@ -144,7 +144,7 @@ def test_each_tenant_has_datasets_of_its_own_under_the_same_name(files: Files) -
         files.shelf(tenant).keep_dataset(dataset(text=f"Of {tenant}."), origin="test")
     for tenant in ("own", "alpha", "beta"):
         shelf = files.shelf(tenant)
-        assert [card.name for card in shelf.imported()] == ["docs"]
+        assert [card.name for card in shelf.list_imports()] == ["docs"]
         assert shelf.load_dataset("docs").documents[0].text == f"Of {tenant}."
         assert shelf.load_dataset("docs@1.0.0").documents[0].text == f"Of {tenant}."
     with pytest.raises(RecordNotFound, match="'docs'"):

@@ -121,7 +121,7 @@ def test_failed_and_untried_cases_are_counted_apart() -> None:
     good = CaseResult(case_id="q3", **given("ab"))  # type: ignore[arg-type] # by name
     water = waterfall(DATA, [failed, skipped, good], k=2)
     assert water.lost == {LossStage.SYSTEM_FAILED: 2}
-    assert (water.untried, len(water.fates), water.reached(EvidenceStep.WITHIN_K)) == (2, 4, 2)
+    assert (water.untried, len(water.fates), water.count_reached(EvidenceStep.WITHIN_K)) == (2, 4, 2)
 
 
 def test_of_repeats_the_first_counts() -> None:
@@ -146,8 +146,8 @@ def test_whatever_a_system_tells_every_item_ends_once_and_the_funnel_only_narrow
     result = CaseResult(case_id="q1", status=CaseStatus.OK, retrieved=Retrieved(ids=ids, seen=seen))
     water = waterfall(DATA, [result], k=k)
     assert sum(water.lost.values()) + sum(one.found for one in water.fates) == len(water.fates) == 2
-    passed = [water.reached(step) for step in RETRIEVAL]
-    possible = [water.reached(step) + water.doubtful(step) for step in RETRIEVAL]
+    passed = [water.count_reached(step) for step in RETRIEVAL]
+    possible = [water.count_reached(step) + water.doubtful(step) for step in RETRIEVAL]
     assert passed == sorted(passed, reverse=True)
     assert possible == sorted(possible, reverse=True)
     for one in water.fates:

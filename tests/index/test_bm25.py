@@ -15,7 +15,7 @@ from assay.storage import Store
 
 def test_a_length_is_rounded_down_to_one_that_can_be_kept() -> None:
     lengths = np.array([0, 1, 39, 40, 41, 42, 55, 56, 59, 60, 1_000, 10**6])
-    assert scoring.kept_length(lengths).tolist() == [0, 1, 39, 40, 40, 42, 54, 56, 56, 60, 984, 983_064]
+    assert scoring.round_length_down(lengths).tolist() == [0, 1, 39, 40, 40, 42, 54, 56, 56, 60, 984, 983_064]
 
 
 def test_idf_falls_as_a_term_gets_common_and_stays_positive() -> None:

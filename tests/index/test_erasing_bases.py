@@ -13,7 +13,7 @@ from assay.index.base import Generations
 def test_everything_but_the_lock_goes(tmp_path: Path) -> None:
     generations = Generations(tmp_path, store="s", tenant="acme")
     assert generations.erase() is None
-    with generations.locked(), generations.making() as made:
+    with generations.lock(), generations.making() as made:
         (made / "words").write_text("zanzimarker")
         made.rename(generations.folder / "g1")
         (generations.folder / "current").write_text("g1")
@@ -24,7 +24,7 @@ def test_everything_but_the_lock_goes(tmp_path: Path) -> None:
 def test_it_waits_for_whoever_folds_an_older_state(tmp_path: Path) -> None:
     """A base that is published after the erasure would bring the words back."""
     generations = Generations(tmp_path, store="s", tenant="acme")
-    with generations.locked():
+    with generations.lock():
         erasing = threading.Thread(target=generations.erase)
         erasing.start()
         erasing.join(0.1)

@@ -138,7 +138,7 @@ def test_old_lines_of_the_log_are_forgotten_after_folding(
 def test_a_lock_is_free_again_after_the_body(folder: Path) -> None:
     generations = Generations(folder, store="any", tenant="acme")
     for _ in range(2):
-        with generations.locked() as mine:
+        with generations.lock() as mine:
             assert mine
             assert generations.lock_holder() is not None
         assert generations.lock_holder() is None

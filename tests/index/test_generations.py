@@ -141,7 +141,7 @@ def test_a_folder_that_cannot_be_written_is_no_hindrance(
 
 
 def _hold(folder: Path, held: multiprocessing.Event, leave: multiprocessing.Event) -> None:  # type: ignore[valid-type]
-    with Generations(folder, store="any", tenant="acme").locked() as mine:
+    with Generations(folder, store="any", tenant="acme").lock() as mine:
         assert mine
         held.set()  # type: ignore[attr-defined]
         leave.wait(BOUND_S)  # type: ignore[attr-defined]

@@ -33,7 +33,7 @@ def grown(indexes: Indexes, store: Store, scope: Scope) -> bool:
     """Fold as the background does, and say whether the base was grown."""
     before = base_of(indexes, store, scope).manifest
     assert indexes.compact(scope, whole=False).done
-    after = base_of(indexes, store, scope).described()
+    after = base_of(indexes, store, scope).require_manifest()
     assert after.grown_from in (None, None if before is None else before.generation)
     return after.grown_from is not None
 
@@ -160,7 +160,7 @@ def test_closing_stops_a_growing_graph(store: Store, scope: Scope, open_indexes:
     save(store, scope, *COOKIES)
     indexes = open_indexes(exact_below=4)
     indexes.compact(scope)
-    generation = base_of(indexes, store, scope).described().generation
+    generation = base_of(indexes, store, scope).require_manifest().generation
     save(store, scope, *MORE)
     base_of(indexes, store, scope)
     indexes.close()

@@ -106,7 +106,7 @@ class IndexMachine(RuleBasedStateMachine):
         self.indexes[which].compact(Scope(tenant=tenant), whole=False)
         state = self.indexes[which]._tenants[tenant].current()
         assert state is not None
-        made = state.base.described()
+        made = state.base.require_manifest()
         before = self.made_of[made.grown_from] if made.grown_from is not None else {}
         self.made_of[made.generation] = {
             number: before[number] if number in before else bags[number] for number in state.base.numbers.tolist()

@@ -36,7 +36,7 @@ def built(folder: Path | None, options: IndexOptions = SMALL) -> VectorBase:
 
 
 def queries() -> list[Query]:
-    return [scoring.rounded_query(vectors()[place].astype(np.float32)) for place in range(0, COUNT, 333)]
+    return [scoring.round_query(vectors()[place].astype(np.float32)) for place in range(0, COUNT, 333)]
 
 
 def exact(query: Query, rows: NDArray[np.int64], limit: int) -> list[Found]:

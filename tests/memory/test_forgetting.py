@@ -285,9 +285,9 @@ def test_an_erasure_that_was_cut_short_is_finished_later(home: Home, scope: Scop
         with engine.store.writing(scope) as work:
             work.memories.remove(anna)
             work.meta.put(UNFINISHED, "yes")
-        assert engine.forgetting.unfinished(scope)
+        assert engine.forgetting.was_cut_short(scope)
         engine.forgetting.finish(scope)
-        assert not engine.forgetting.unfinished(scope)
+        assert not engine.forgetting.was_cut_short(scope)
 
 
 def test_another_process_that_follows_the_log_no_longer_finds_it(home: Home, scope: Scope) -> None:

@@ -129,7 +129,7 @@ def test_erasing_the_other_end_takes_the_kept_edge_with_it(home: Home, scope: Sc
         engine.saver.forget(scope, kettle)
         erased = engine.forget(scope, Forget(memory_ids=(boiler,)))
         assert erased.left == ()
-        assert restoring.kept_edges(record(engine, scope, kettle)) == []
+        assert restoring.load_edges(record(engine, scope, kettle)) == []
         with engine.store.reading(scope) as work:
             assert work.erasure.said_by_anybody(["zanzimarker"]) == set()
         engine.saver.restore(scope, kettle)

@@ -27,7 +27,7 @@ def test_attention_falls_with_every_further_search_and_ends() -> None:
     assert history.attention() == pytest.approx({"a": 1.0, "c": DECAY, "b": DECAY**2})
     long_ago = History((Turn("eq_0", ("old",)), *(Turn(f"eq_{place}", ("new",)) for place in range(1, TURNS + 1))))
     assert set(long_ago.attention()) == {"new"}
-    assert long_ago.given() == {"old", "new"}
+    assert long_ago.memories_given() == {"old", "new"}
 
 
 def test_only_what_was_near_the_top_of_the_last_searches_is_in_view() -> None:

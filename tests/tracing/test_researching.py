@@ -52,7 +52,7 @@ def local(tmp_path: Path, clock: FixedClock) -> Iterator[Store]:
 
 
 def asked(store: Store, collector: Collector, script: Script, **parts: Any) -> TracedAnswer:
-    watched: ResearchPipeline = pipeline(store, script, observe=ResearchSpans(collector.spans).researched, **parts)
+    watched: ResearchPipeline = pipeline(store, script, observe=ResearchSpans(collector.spans).on_answer, **parts)
     return watched.ask(Scope(), QUESTION, session_id="s1")
 
 

@@ -35,8 +35,8 @@ def collected(engine: Engine, clock: FixedClock, *, texts: bool) -> Collected:
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     spans = Spans(provider.get_tracer("assay"), clock=clock, texts=texts)
-    engine.searcher.watch(spans.searched)
-    engine.saver.watch(spans.saved)
+    engine.searcher.watch(spans.on_search)
+    engine.saver.watch(spans.on_save)
     return Collected(engine, spans, exporter)
 
 
@@ -101,7 +101,7 @@ def test_scores_are_events_and_a_missing_one_has_no_value(watched: Collected) ->
             problem="evaluation skipped",
         ),
     ]
-    watched.spans.worked("research", {"assay.log_id": "l_1"}, stages)
+    watched.spans.record_work("research", {"assay.log_id": "l_1"}, stages)
     plan, answer = watched.named("plan"), watched.named("answer")
     assert [event.name for event in plan.events] == ["gen_ai.evaluation.result"]
     assert dict(plan.events[0].attributes or {}) == {

@@ -14,7 +14,7 @@ FINDINGS_SHOWN = 20
 """Of each severity; --json has them all."""
 
 
-def imported_lines(done: Import, findings: list[Finding]) -> Iterator[str]:
+def import_lines(done: Import, findings: list[Finding]) -> Iterator[str]:
     """What an import tells."""
     dataset, card = done.dataset, done.card
     grades = f"grades {dataset.lowest_grade} to {dataset.highest_grade}"
@@ -29,12 +29,12 @@ def imported_lines(done: Import, findings: list[Finding]) -> Iterator[str]:
         yield f"{len(errors):,} errors, {rest:,} others: assay dataset check {card.name}"
 
 
-def imported_json(done: Import, findings: list[Finding]) -> dict[str, Any]:
+def import_as_json(done: Import, findings: list[Finding]) -> dict[str, Any]:
     """The same for machines."""
     return {**plain(done.card), "tag_hint": done.card.tag_hint, "new": done.new, "findings": plain(findings)}
 
 
-def checked_lines(name: str, found: Checked, fixed: dict[str, Any] | None) -> Iterator[str]:
+def check_lines(name: str, found: Checked, fixed: dict[str, Any] | None) -> Iterator[str]:
     """What a check found, worst first, and its verdict."""
     for severity in ("error", "warning", "note"):
         own = [one for one in found.findings if one.severity.value == severity]
@@ -45,12 +45,12 @@ def checked_lines(name: str, found: Checked, fixed: dict[str, Any] | None) -> It
         if len(own) > FINDINGS_SHOWN:
             yield f"{severity:<8} and {len(own) - FINDINGS_SHOWN:,} more; --json has them all"
     if fixed is not None:
-        yield _fixed_line(fixed)
+        yield _fix_line(fixed)
     counts = ", ".join(f"{count(found, one):,} {one}s" for one in ("error", "warning", "note"))
     yield f"{name}: {'usable' if found.usable else 'not usable'} ({counts})"
 
 
-def _fixed_line(fixed: dict[str, Any]) -> str:
+def _fix_line(fixed: dict[str, Any]) -> str:
     if not fixed["moved"]:
         return "No anchor has one clear place to go; nothing was written."
     return f"{fixed['moved']:,} anchors moved, {fixed['left']:,} left for a person: {fixed['path']}"
@@ -61,7 +61,7 @@ def count(found: Checked, severity: str) -> int:
     return sum(one.severity.value == severity for one in found.findings)
 
 
-def checked_json(found: Checked, fixed: dict[str, Any] | None) -> dict[str, Any]:
+def check_as_json(found: Checked, fixed: dict[str, Any] | None) -> dict[str, Any]:
     """The same for machines."""
     dataset = found.dataset
     return {

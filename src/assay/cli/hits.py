@@ -29,20 +29,25 @@ _INDENT = " " * 4
 _WORD = re.compile(r"\w+")
 
 
-def shown(found: SearchResult, request: MemorySearchRequest) -> Text:
+def format_results(found: SearchResult, request: MemorySearchRequest) -> Text:
     """The whole answer."""
-    parts = [_pinned(found), _held_back(found), *(_hit(hit, request) for hit in found), _about(found, request)]
+    parts = [
+        _format_pinned(found),
+        _format_held_back(found),
+        *(_hit(hit, request) for hit in found),
+        _about(found, request),
+    ]
     return Text("\n").join(part for part in parts if part.plain)
 
 
-def _pinned(found: SearchResult) -> Text:
+def _format_pinned(found: SearchResult) -> Text:
     lines = [
         Text.assemble(("always  ", "bold yellow"), one.title, ("  " + one.memory_id, "dim")) for one in found.pinned
     ]
     return Text("\n").join(lines)
 
 
-def _held_back(found: SearchResult) -> Text:
+def _format_held_back(found: SearchResult) -> Text:
     lines = [
         Text.assemble(("given earlier in this session  ", "bold"), (f"{one.score:.3f}  ", "cyan"), one.title).append(
             "  " + one.memory_id, style="dim"
@@ -63,7 +68,7 @@ def _hit(hit: Hit, request: MemorySearchRequest) -> Text:
     about = "  ".join(part for part in (hit.memory_id, ", ".join(hit.channels), _wrote(hit)) if part)
     lines = [head, _snippet(best.text, request.query), Text(f"{_INDENT}{about}", style="dim"), *_other_views(hit)]
     if hit.explanation is not None:
-        lines += [Text(line) for line in explained(hit.explanation)]
+        lines += [Text(line) for line in explain_lines(hit.explanation)]
     return Text("\n").join(lines)
 
 
@@ -117,7 +122,7 @@ def _count_within(starts: list[int], begin: int) -> int:
     return bisect_left(starts, begin + SNIPPET - 30) - bisect_left(starts, begin)
 
 
-def explained(why: Explanation) -> Iterator[str]:
+def explain_lines(why: Explanation) -> Iterator[str]:
     """How a score was made, so that it can be made again by hand."""
     rows: list[tuple[str, ...]] = [("passage", "channel", "rank", "score", "scaled", "weight", "adds")]
     for one in why.passages:

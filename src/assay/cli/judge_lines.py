@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from assay.evaluation.judged_scores import JudgeStanding, judged_metrics
+from assay.evaluation.judged_scores import JudgeStanding, metrics_judged_by
 from assay.evaluation.results import format_value
 from assay.formats.grid import grid
 from assay.judging.calibration import EVIDENCE
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 _LISTED = 10
 
 
-def judged_json(judged: JudgedRun) -> dict[str, Any]:
+def judgement_as_json(judged: JudgedRun) -> dict[str, Any]:
     """A judged run for machines."""
-    names = {name for one in judged.standings for name in judged_metrics(one.about)}
+    names = {name for one in judged.standings for name in metrics_judged_by(one.about)}
     metrics = {str(spec): one.as_json() for spec, one in judged.result.aggregates.items() if spec.name in names}
     return {
         "run": judged.result.run_id,
@@ -32,9 +32,9 @@ def judged_json(judged: JudgedRun) -> dict[str, Any]:
     }
 
 
-def judged_lines(judged: JudgedRun) -> Iterator[str]:
+def judgement_lines(judged: JudgedRun) -> Iterator[str]:
     """A judged run for people."""
-    names = {name for one in judged.standings for name in judged_metrics(one.about)}
+    names = {name for one in judged.standings for name in metrics_judged_by(one.about)}
     rows = [
         (str(spec), format_value(one), *_coverage(one))
         for spec, one in judged.result.aggregates.items()
@@ -100,7 +100,7 @@ def _cost(standing: JudgeStanding) -> str:
     return f"{standing.cost_usd:.4f} USD" + (f", {most}" if standing.most_cost_usd != standing.cost_usd else "")
 
 
-def calibrated_lines(calibration: Calibration, judge: str) -> Iterator[str]:
+def calibration_lines(calibration: Calibration, judge: str) -> Iterator[str]:
     """A calibration for people."""
     seen = calibration.figures
     until = f"may decide gates until {calibration.expires_at:%Y-%m-%d}"
@@ -116,22 +116,22 @@ def _rows(seen: Mapping[str, Any]) -> list[tuple[str, str]]:
     consistency, position, verbosity = seen["self_consistency"], seen["position_bias"], seen["verbosity_bias"]
     rows = [
         ("labelled cases", f"{seen['labelled']}: {outcomes}{copies}"),
-        (f"kappa ({seen['kappa_weights']})", _shown_at_level(seen["kappa"])),
-        ("alpha", _shown(seen["alpha"])),
-        ("accuracy", _shown(seen["accuracy"])),
+        (f"kappa ({seen['kappa_weights']})", _format_with_level(seen["kappa"])),
+        ("alpha", _format_agreement(seen["alpha"])),
+        ("accuracy", _format_agreement(seen["accuracy"])),
         ("judge minus people", f"{seen['mean_difference']:+.2f}"),
     ]
     if "within_one" in seen:
-        rows.insert(4, ("within one point", _shown(seen["within_one"])))
+        rows.insert(4, ("within one point", _format_agreement(seen["within_one"])))
     if consistency.get("cases"):
-        rows.append((f"same over {consistency['repeats']} askings", _shown(consistency["same"])))
+        rows.append((f"same over {consistency['repeats']} askings", _format_agreement(consistency["same"])))
     for name, found in (("passages turned round", position), ("padded with nothing", verbosity)):
         if found.get("cases"):
-            rows.append((name, f"{found['mean_move']:+.2f} on average, {_shown(found['moved'])} moved"))
+            rows.append((name, f"{found['mean_move']:+.2f} on average, {_format_agreement(found['moved'])} moved"))
     means = seen["means"]
     if "corrected" in means:
         rows.append(("mean, judge alone", f"{means['judge_unlabelled']:.2f} over {means['unlabelled']} cases"))
-        rows.append(("mean, corrected", f"{_shown(means['corrected'])} if the labels are a random sample"))
+        rows.append(("mean, corrected", f"{_format_agreement(means['corrected'])} if the labels are a random sample"))
     if "withheld" in means:
         rows.append(("mean, corrected", f"- {means['withheld']}"))
     if usage["requests"] or usage["cached"]:
@@ -140,7 +140,7 @@ def _rows(seen: Mapping[str, Any]) -> list[tuple[str, str]]:
     if attempts["number"] > 1 or attempts["other_judges"]:
         rows.append(("attempts", _attempts(attempts)))
     if "kappa_of_all_attempts" in seen:
-        rows.append(("kappa, all attempts", _shown_at_level(seen["kappa_of_all_attempts"])))
+        rows.append(("kappa, all attempts", _format_with_level(seen["kappa_of_all_attempts"])))
     return rows
 
 
@@ -155,13 +155,13 @@ def _attempts(attempts: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
-def _shown_at_level(agreement: Mapping[str, Any]) -> str:
+def _format_with_level(agreement: Mapping[str, Any]) -> str:
     """An agreement; with the level of its interval where several attempts raised it."""
     level = agreement.get("level", 0.95)
-    return _shown(agreement) if level <= 0.95 else f"{_shown(agreement)} at {level * 100:.4g} %"
+    return _format_agreement(agreement) if level <= 0.95 else f"{_format_agreement(agreement)} at {level * 100:.4g} %"
 
 
-def _shown(one: Mapping[str, Any]) -> str:
+def _format_agreement(one: Mapping[str, Any]) -> str:
     if one.get("value") is None:
         return "-"
     limits = "" if one.get("low") is None else f" [{one['low']:.2f}, {one['high']:.2f}]"
@@ -189,13 +189,13 @@ def calibration_list_lines(calibrations: Sequence[Calibration], now: datetime) -
         yield "No judge was calibrated yet. Calibrate one: assay judge calibrate --labels FILE"
         return
     head = ("made", "judge", "id", "labels", "cases", "kappa", "attempt", "gates")
-    yield from grid([head, *(_listed(one, now) for one in calibrations)])
+    yield from grid([head, *(_calibration_row(one, now) for one in calibrations)])
     for one in calibrations:
         for reason in one.figures.get("shortcomings", ()):
             yield f"  {one.made_at:%Y-%m-%d %H:%M} {one.fingerprint_id}: {reason}"
 
 
-def _listed(calibration: Calibration, now: datetime) -> tuple[str, ...]:
+def _calibration_row(calibration: Calibration, now: datetime) -> tuple[str, ...]:
     figures = calibration.figures
     attempt = figures.get("attempts", {}).get("number")
     if not calibration.passed:
@@ -209,7 +209,7 @@ def _listed(calibration: Calibration, now: datetime) -> tuple[str, ...]:
         calibration.fingerprint_id,
         calibration.labels_hash.removeprefix("sha256:")[:8],
         str(calibration.cases),
-        _shown(figures.get("kappa", {})),
+        _format_agreement(figures.get("kappa", {})),
         "-" if attempt is None else str(attempt),
         gates,
     )
@@ -228,7 +228,7 @@ def rerun_lines(found: Rerun) -> Iterator[str]:
         ("cases", f"{told['both']} of {told['cases']} have both verdicts"),
         ("mean then", f"{told['mean_first']:.2f}"),
         ("mean now", f"{told['mean_second']:.2f}"),
-        ("kappa", "-" if told["kappa"] is None else _shown(told["kappa"])),
+        ("kappa", "-" if told["kappa"] is None else _format_agreement(told["kappa"])),
         ("moved", f"{len(told['moved'])} cases"),
     ]
     yield from grid(rows, indent="  ")

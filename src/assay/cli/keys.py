@@ -23,7 +23,7 @@ def keys_of(source: TextIO) -> Iterator[Iterator[str]]:
     before = termios.tcgetattr(descriptor)
     try:
         tty.setcbreak(descriptor)
-        yield _pressed(descriptor)
+        yield _read_keys(descriptor)
     finally:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
 
@@ -34,7 +34,7 @@ def _characters(source: TextIO) -> Iterator[str]:
             yield character.lower()
 
 
-def _pressed(descriptor: int) -> Iterator[str]:
+def _read_keys(descriptor: int) -> Iterator[str]:
     while True:
         pressed = os.read(descriptor, 1).decode(errors="replace")
         if not pressed or pressed == END_OF_INPUT:

@@ -64,7 +64,7 @@ def _metrics(runs: Sequence[RunResult]) -> list[str]:
     return [str(spec) for spec in _specs(runs) if spec.name not in SHARES]
 
 
-def _called(spec: MetricSpec, all_of_them: Sequence[MetricSpec]) -> str:
+def _metric_label(spec: MetricSpec, all_of_them: Sequence[MetricSpec]) -> str:
     """A metric's name; with the parameters in which it differs from others of its name, also those at their default."""
     alike = [one for one in all_of_them if one.name == spec.name]
     told = sorted({name for one in alike for name, _ in one.parameters})
@@ -74,7 +74,7 @@ def _called(spec: MetricSpec, all_of_them: Sequence[MetricSpec]) -> str:
 
 def _cells(runs: Sequence[RunResult], name: str, floor: float | None, *, bounds: bool) -> Iterator[str]:
     spec = MetricSpec.parse(name)
-    yield str(spec) if spec.is_ranking else _called(spec, _specs(runs))
+    yield str(spec) if spec.is_ranking else _metric_label(spec, _specs(runs))
     for run in runs:
         one = run.aggregates.get(spec)
         yield "-" if one is None or one.value is None else beside_floor(one.value, floor)
@@ -156,7 +156,7 @@ def _status(value: float | None, floor: float, *, lower: bool, lower_bound: bool
     return "not known" if lower_bound else "met"
 
 
-def ended(run: RunResult) -> str:
+def describe_endings(run: RunResult) -> str:
     """How the cases ended, in a line."""
     counts = ", ".join(f"{count:,} {status}" for status, count in run.counts.items() if count)
     repeats = f", {run.manifest.repeats} times each" if run.manifest.repeats > 1 else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.embedding.files import PinnedFile, named
+from assay.embedding.files import PinnedFile, identify_model
 
 if TYPE_CHECKING:
     from assay.embedding.protocol import Embedder
@@ -32,14 +32,14 @@ FILES = (NETWORK, TOKENIZER)
 
 def load_bundled(*, threads: int = 0, run_once: bool = False) -> Embedder:
     """Load it; `threads` and `run_once` as in `OnnxOptions`."""
-    network, tokenizer = (file.checked(extra=EXTRA) for file in FILES)
+    network, tokenizer = (file.verify(extra=EXTRA) for file in FILES)
     # `doctor` asks for the files alone, and must not wait for the libraries, numpy among them.
     from assay.embedding.onnx import OnnxEmbedder, OnnxOptions  # noqa: PLC0415
 
     options = OnnxOptions(threads=threads, run_once=run_once)
     hashes = {file.inner: file.sha256 for file in FILES}
     return OnnxEmbedder(
-        model=named(NAME, hashes, longest=options.longest, pooling="mean"),
+        model=identify_model(NAME, hashes, longest=options.longest, pooling="mean"),
         network=network,
         tokenizer=tokenizer,
         options=options,

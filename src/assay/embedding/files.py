@@ -37,7 +37,7 @@ def sha256_of(file: Path) -> str:
         ) from problem
 
 
-def named(name: str, hashes: Mapping[str, str], **choices: str | int) -> str:
+def identify_model(name: str, hashes: Mapping[str, str], **choices: str | int) -> str:
     """A model's name that changes with its files and with every choice that moves its vectors."""
     identity = content_hash({"files": dict(hashes), **choices})
     return f"{name}:{identity.removeprefix(HASH_PREFIX)[:8]}"
@@ -55,7 +55,7 @@ class PinnedFile(NamedTuple):
         """Where it is, if it is installed."""
         return package_file(self.package, self.inner)
 
-    def checked(self, *, extra: str, place: Path | None = None) -> Path:
+    def verify(self, *, extra: str, place: Path | None = None) -> Path:
         """Where it is (`place` instead of the package's), once its content was compared with the pinned hash."""
         file = place or self.find()
         if file is None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from assay.embedding.files import named, sha256_of
+from assay.embedding.files import identify_model, sha256_of
 from assay.embedding.protocol import Embedder, Progress, SimilarityProfile, Vectors, by_length
 from assay.embedding.quiet_runtime import onnxruntime
 from assay.errors import InputError, ModelDamaged
@@ -177,7 +177,7 @@ def load_local(
     # Large models keep their weights beside the network, as model.onnx.data or model.onnx_data.
     hashes = {file.name: sha256_of(file) for file in (*folder.glob(f"{NETWORK}*"), folder / TOKENIZER)}
     return OnnxEmbedder(
-        model=named(folder.name, hashes, longest=options.longest, pooling="mean"),
+        model=identify_model(folder.name, hashes, longest=options.longest, pooling="mean"),
         network=folder / NETWORK,
         tokenizer=folder / TOKENIZER,
         options=options,

@@ -18,7 +18,7 @@ BYTES_A_TOKEN = 3
 """English has four or more, Chinese about three: the estimate is rather too high than too low."""
 
 
-def estimated_tokens(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """About how many tokens a text has for a model whose tokenizer is not here."""
     return -(-len(text.encode()) // BYTES_A_TOKEN)
 
@@ -33,7 +33,7 @@ class RemoteEmbedder:
         name: str,
         dimension: int,
         token_limit: int = 512,
-        count_tokens: Callable[[str], int] = estimated_tokens,
+        count_tokens: Callable[[str], int] = estimate_tokens,
         profile: SimilarityProfile = SimilarityProfile(),  # noqa: B008 - frozen
     ) -> None:
         # The place belongs to the name: two servers may run the same model at different precision.

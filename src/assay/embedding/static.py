@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from assay.embedding.files import PinnedFile, named
+from assay.embedding.files import PinnedFile, identify_model
 from assay.embedding.protocol import Embedder, Progress, SimilarityProfile, Vectors
 
 NAME = "wordllama-l2-supercat-256"
@@ -36,11 +36,13 @@ PROFILE = SimilarityProfile(duplicate=0.92, merge=0.89, related=0.75)
 
 def load_static() -> Embedder:
     """Load it."""
-    weights, tokenizer = (file.checked(extra=EXTRA) for file in (WEIGHTS, TOKENIZER))
+    weights, tokenizer = (file.verify(extra=EXTRA) for file in (WEIGHTS, TOKENIZER))
     from safetensors.numpy import load_file  # noqa: PLC0415 - comes with the extra, as the files do
 
     table = load_file(weights)["embedding.weight"].astype(np.float32)
-    model = named(NAME, {file.inner: file.sha256 for file in (WEIGHTS, TOKENIZER)}, longest=LONGEST, pooling="mean")
+    model = identify_model(
+        NAME, {file.inner: file.sha256 for file in (WEIGHTS, TOKENIZER)}, longest=LONGEST, pooling="mean"
+    )
     chosen = Tokenizer.from_file(str(tokenizer))
     chosen.no_padding()
     chosen.no_truncation()

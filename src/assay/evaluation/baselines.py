@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import AssayError, BadValue, BrokenSeal, InputError, NoBaseline, NotReady
-from assay.evaluation.caveats import unsealed_caveat
+from assay.evaluation.caveats import seal_caveat
 from assay.evaluation.gating.rules import QUALITY_RULE as UNASKED
 from assay.evaluation.gating.rules import judge, refuse_nothing
 from assay.evaluation.gating.verdict import GateOptions, Status
@@ -169,7 +169,7 @@ def _read(path: Path, found: Mapping[str, Any]) -> Baseline:
 
 def _with_caveats(reading: Reading, found: Mapping[str, Any]) -> Reading:
     """The reading of a file, with what must be read beside it."""
-    caveats = [] if reading.sealed else [unsealed_caveat(f"the baseline {reading.name}")]
+    caveats = [] if reading.sealed else [seal_caveat(f"the baseline {reading.name}")]
     if found.get("shortcomings"):
         sentence = f"The baseline was blessed although {'; '.join(found['shortcomings'])}. Reason: {found['despite']}."
         caveats.append(Caveat(kind=CaveatKind.OTHER, sentence=sentence))

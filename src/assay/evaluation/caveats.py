@@ -224,7 +224,7 @@ def bounds_caveat(aggregates: Mapping[MetricSpec, Aggregate]) -> list[Caveat]:
     ]
 
 
-def unsealed_caveat(what: str) -> Caveat:
+def seal_caveat(what: str) -> Caveat:
     """Files that version 0.1 wrote have no seal."""
     return Caveat(
         kind=CaveatKind.SEAL, sentence=f"The files of {what} have no seal: whether they were edited cannot be told."
@@ -283,7 +283,7 @@ def untold_caveats(scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> list[C
     return [Caveat(kind=CaveatKind.UNTOLD, sentence=sentence, metrics=metrics, count=len(metrics))]
 
 
-def unscored_caveats(scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> list[Caveat]:
+def missing_value_caveats(scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> list[Caveat]:
     """Why some cases have no value under some metrics, one caveat a reason; `untold_caveats` names the others."""
     found: dict[tuple[OutcomeKind, str, Cause | None], tuple[set[str], dict[str, None]]] = {}
     untold = find_untold(scores)
@@ -298,7 +298,7 @@ def unscored_caveats(scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> list
                 specs[str(spec)] = None
     return [
         Caveat(
-            kind=_unscored_kind(kind, cause),
+            kind=_kind_of_missing_value(kind, cause),
             sentence=f"{len(cases):,} cases are {kind.replace('_', ' ')} under {name_few(list(specs))}: {reason}.",
             metrics=tuple(specs),
             count=len(cases),
@@ -311,7 +311,7 @@ def run_metric_caveats(found: Mapping[MetricSpec, Outcome]) -> list[Caveat]:
     """Say why metrics of the whole run have no value."""
     return [
         Caveat(
-            kind=_unscored_kind(outcome.kind, outcome.cause),
+            kind=_kind_of_missing_value(outcome.kind, outcome.cause),
             sentence=f"{spec} has no value: {outcome.reason}.",
             metrics=(str(spec),),
         )
@@ -320,7 +320,7 @@ def run_metric_caveats(found: Mapping[MetricSpec, Outcome]) -> list[Caveat]:
     ]
 
 
-def _unscored_kind(kind: OutcomeKind, cause: Cause | None) -> CaveatKind:
+def _kind_of_missing_value(kind: OutcomeKind, cause: Cause | None) -> CaveatKind:
     if cause is Cause.NO_JUDGE:
         return CaveatKind.NO_JUDGE
     return CaveatKind.JUDGE if kind is OutcomeKind.JUDGE_FAILED else CaveatKind.NOT_APPLICABLE
@@ -329,9 +329,9 @@ def _unscored_kind(kind: OutcomeKind, cause: Cause | None) -> CaveatKind:
 def ranking_caveats(measured: MeasuredRun, specs: Sequence[MetricSpec]) -> list[Caveat]:
     """Unjudged results and short lists of measured rankings; `measured` has `extra_specs` too."""
     groups = by_cutoff(specs)
-    shares = [judged_at(measured, concerned, cutoff) for cutoff, concerned in groups.items()]
+    shares = [read_judged_share(measured, concerned, cutoff) for cutoff, concerned in groups.items()]
     unjudged = [share for share in shares if share.unjudged > 0]
-    found = [unjudged_caveat(unjudged)] if unjudged else []
+    found = [caveat_about_unjudged(unjudged)] if unjudged else []
     deepest = max((cutoff for cutoff in groups if cutoff is not None), default=0)
     short = _short_lists(measured, deepest)
     if short is not None:
@@ -421,7 +421,7 @@ class JudgedShare:
         return 1.0 - self.judged
 
 
-def judged_at(measured: MeasuredRun, specs: Sequence[MetricSpec], cutoff: int | None) -> JudgedShare:
+def read_judged_share(measured: MeasuredRun, specs: Sequence[MetricSpec], cutoff: int | None) -> JudgedShare:
     """Read the judged share of a run from what was measured with `extra_specs`."""
     judged = _mean(measured, MetricSpec(name="judged", cutoff=cutoff))
     return JudgedShare(
@@ -456,7 +456,7 @@ def _mean(measured: MeasuredRun, spec: MetricSpec) -> float | None:
     return float(values.mean()) if values.size else None
 
 
-def unjudged_caveat(shares: Sequence[JudgedShare]) -> Caveat:
+def caveat_about_unjudged(shares: Sequence[JudgedShare]) -> Caveat:
     """Say how many results are unjudged, and what the metrics would be if those were relevant."""
     ordered = sorted(shares, key=lambda share: math.inf if share.cutoff is None else share.cutoff)
     where = join_words(
@@ -568,7 +568,7 @@ def _explain_by_unjudged(
 ) -> str:
     """Say why unjudged results may be the whole gap; empty when they cannot be."""
     place = _at(_cutoff(MetricSpec.parse(metric)))
-    lost, won = _unjudged_figures(loser, metric), _unjudged_figures(winner, metric)
+    lost, won = _figures_of_unjudged(loser, metric), _figures_of_unjudged(winner, metric)
     more_unknown = lost.get(f"unknown{place}", 0.0) - won.get(f"unknown{place}", 0.0)
     if not _may_catch_up(lost, metric, gap) or more_unknown <= JUDGED_GAP:
         return ""
@@ -592,7 +592,7 @@ def _may_catch_up(lost: Mapping[str, float], metric: str, gap: float) -> bool:
     return lost[f"if_relevant:{metric}"] >= (value + gap) * min(share_left, 1.0)
 
 
-def _unjudged_figures(caveats: Sequence[Caveat], metric: str) -> Mapping[str, float]:
+def _figures_of_unjudged(caveats: Sequence[Caveat], metric: str) -> Mapping[str, float]:
     found = (caveat for caveat in caveats if caveat.kind is CaveatKind.UNJUDGED and metric in caveat.metrics)
     return next((caveat.figures for caveat in found), {})
 

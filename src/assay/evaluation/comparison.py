@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from assay.errors import MissingExtra, NotComparable, NothingMeasured
 from assay.evaluation.caveats import name_few, withhold
-from assay.evaluation.readings import METRICS, Reading, differing, has_direction, lower_is_better, shared_instrument
+from assay.evaluation.readings import METRICS, Reading, differing, has_direction, limit_instrument, lower_is_better
 from assay.formats.grid import grid
 from assay.metrics.inputs import mean
 from assay.metrics.spec import MetricSpec
@@ -144,7 +144,7 @@ class MetricChange:
     comparison: Comparison
 
 
-def shared_metrics(before: Reading, after: Reading) -> tuple[str, ...]:
+def metrics_in_both(before: Reading, after: Reading) -> tuple[str, ...]:
     """What both measured and one way of which is better, in the control's order."""
     return tuple(metric for metric in before.metrics if metric in after.outcomes and has_direction(metric))
 
@@ -450,7 +450,7 @@ def _withhold_unjudged(
 def comparable_metrics(control: Reading, treatment: Reading) -> tuple[str, ...]:
     """The metrics both runs have, measured the same way. Anything that prevents it is an error with exit code 2."""
     untold = _untold(control) & _untold(treatment)
-    metrics = tuple(metric for metric in shared_metrics(control, treatment) if metric not in untold)
+    metrics = tuple(metric for metric in metrics_in_both(control, treatment) if metric not in untold)
     if not metrics:
         raise NotComparable(
             f"{control.name} and {treatment.name} share no metric",
@@ -488,7 +488,7 @@ def _untold(reading: Reading) -> set[str]:
 
 def _instrument_differences(control: Reading, treatment: Reading, metrics: Sequence[str]) -> tuple[Difference, ...]:
     """What differs; definitions of metrics follow from the rest, and are named only when nothing else differs."""
-    found = differing(*(shared_instrument(reading.instrument, metrics) for reading in (control, treatment)))
+    found = differing(*(limit_instrument(reading.instrument, metrics) for reading in (control, treatment)))
     own = tuple(difference for difference in found if not difference.field.startswith(f"{METRICS}."))
     return own or found
 

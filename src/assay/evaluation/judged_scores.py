@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from assay.evaluation.caveats import run_metric_caveats, unscored_caveats
+from assay.evaluation.caveats import missing_value_caveats, run_metric_caveats
 from assay.evaluation.results import RunResult
 from assay.evaluation.run_metrics import compute_view
 from assay.evaluation.scoring import BREAKDOWNS, instrument_of, result_hash
@@ -92,7 +92,7 @@ class JudgeStanding:
         """Models that replied under another name than the requested one."""
         return tuple(name for name in self.served if name != self.model)
 
-    def spent(self) -> dict[str, Any]:
+    def spending_as_json(self) -> dict[str, Any]:
         """Return requests, tokens and cost, in the one shape of every surface."""
         return {**self.usage.as_json(), "cost_usd": self.cost_usd, "most_cost_usd": self.most_cost_usd}
 
@@ -110,7 +110,7 @@ class JudgeStanding:
             "cached": self.cached,
             "prompt_tokens": self.usage.prompt_tokens,
             "completion_tokens": self.usage.completion_tokens,
-            "spent": self.spent(),
+            "spent": self.spending_as_json(),
             "model": self.model,
             "served": list(self.served),
             "alias": self.alias,
@@ -143,7 +143,7 @@ def _attempts(standing: JudgeStanding) -> str:
     return f"{standing.attempts} times, {standing.failed_attempts} of them without success"
 
 
-def judged_metrics(about: RubricKind) -> tuple[str, ...]:
+def metrics_judged_by(about: RubricKind) -> tuple[str, ...]:
     """Return the metrics that a kind of judge decides."""
     return tuple(entry.name for entry in catalog.entries() if entry.judged_by is about)
 
@@ -156,7 +156,7 @@ def find_untrusted(subject: Mapping[str, Any]) -> dict[str, str]:
         metric: str(standing.get("why", ""))
         for about, standing in standings.items()
         if not standing.get("gates")
-        for metric in judged_metrics(RubricKind(about))
+        for metric in metrics_judged_by(RubricKind(about))
     }
 
 
@@ -178,7 +178,7 @@ def apply_verdicts(
     """Return the run scored with the judges' verdicts; metrics that no judge decides keep their values."""
     specs = list(dict.fromkeys([*result.scores, *_new_metrics(result, standings)]))
     asked = [case for case in dataset.cases if case.id in set(result.manifest.case_ids)]
-    concerned = {name for standing in standings for name in judged_metrics(standing.about)}
+    concerned = {name for standing in standings for name in metrics_judged_by(standing.about)}
     judges = frozenset(standing.about for standing in standings)
     scores = {
         spec: {case.id: _outcome(_Looked(spec, case, dataset, judges), result, verdicts) for case in asked}
@@ -249,7 +249,7 @@ def _subject_entry(standing: JudgeStanding) -> dict[str, Any]:
     return {
         "gates": standing.gates,
         "why": standing.why,
-        SPENT: standing.spent(),
+        SPENT: standing.spending_as_json(),
         FINGERPRINT: dict(standing.fingerprint),
         CALIBRATION: None if standing.calibration is None else dict(standing.calibration),
     }
@@ -265,7 +265,7 @@ def _current_caveats(
     result: RunResult, judged: Collection[str], scores: Mapping[MetricSpec, Mapping[str, Outcome]]
 ) -> Iterator[Caveat]:
     """Return the run's caveats that still hold: reasons for missing values are new, earlier judges dropped."""
-    told = unscored_caveats(scores)
+    told = missing_value_caveats(scores)
     yield from told
     for caveat in result.caveats:
         about = {MetricSpec.parse(metric).name for metric in caveat.metrics}
@@ -278,7 +278,7 @@ def _current_caveats(
 def _judge_caveats(standings: Sequence[JudgeStanding]) -> Iterator[Caveat]:
     for standing in standings:
         missing = {kind: count for kind, count in standing.outcomes.items() if kind != VerdictOutcome.SCORED}
-        metrics, of = judged_metrics(standing.about), sum(standing.outcomes.values())
+        metrics, of = metrics_judged_by(standing.about), sum(standing.outcomes.values())
         if standing.void:
             sentence = f"Verdicts about {standing.about} are void: {standing.void}."
             yield Caveat(kind=CaveatKind.JUDGE, sentence=sentence, metrics=metrics)

@@ -134,7 +134,7 @@ def _read(value: Any) -> Task:
         title=keys.take("title", ""),
         text=keys.take("text", ""),
     )
-    keys.done()
+    keys.check_none_left()
     return found
 
 

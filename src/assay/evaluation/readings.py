@@ -189,7 +189,7 @@ def differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Diff
     )
 
 
-def shared_instrument(instrument: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, Any]:
+def limit_instrument(instrument: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, Any]:
     """An instrument with the definitions of these metrics alone: runs may share a few metrics and have others."""
     defined = instrument.get(METRICS)
     if not isinstance(defined, Mapping):

@@ -140,7 +140,7 @@ def _out_of_scope(here: Sequence[GoldFate], _: Waterfall) -> Advice:
     return "Widen the scope, or let the choice of folders fall back to all (`on_with_fallback`).", _some(here)
 
 
-def _lost_in_fusion(here: Sequence[GoldFate], _: Waterfall) -> Advice:
+def _advise_on_fusion(here: Sequence[GoldFate], _: Waterfall) -> Advice:
     alone = Counter(names[0] for fate in here if len(names := _offering(fate)) == 1)
     if not alone:
         return "Let fusion keep more candidates, or try the other method (`search.fusion`).", _some(here)
@@ -148,7 +148,7 @@ def _lost_in_fusion(here: Sequence[GoldFate], _: Waterfall) -> Advice:
     return f"Raise the weight of the channel {channel}.", f"It alone had {count} of them."
 
 
-def _lost_in_rerank(here: Sequence[GoldFate], _: Waterfall) -> Advice:
+def _advise_on_rerank(here: Sequence[GoldFate], _: Waterfall) -> Advice:
     ranks = [fate.fused_rank for fate in here if fate.fused_rank is not None]
     before = f"Before it they stood at rank {median(ranks):.0f} in the middle." if ranks else ""
     return "Show more results, or spread results that repeat each other less (`mmr`).", before
@@ -182,8 +182,8 @@ _ADVICE: dict[LossStage, Callable[[Sequence[GoldFate], Waterfall], Advice]] = {
     LossStage.NOT_INDEXED: _not_indexed,
     LossStage.NOT_A_CANDIDATE: _never_offered,
     LossStage.OUT_OF_SCOPE: _out_of_scope,
-    LossStage.LOST_IN_FUSION: _lost_in_fusion,
-    LossStage.LOST_IN_RERANK: _lost_in_rerank,
+    LossStage.LOST_IN_FUSION: _advise_on_fusion,
+    LossStage.LOST_IN_RERANK: _advise_on_rerank,
     LossStage.BELOW_K: _below_k,
     LossStage.NOT_CITED: _not_cited,
     LossStage.ANSWER_WRONG: _answer_wrong,

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import MissingExtra, UnknownMetric
-from assay.evaluation.caveats import unsealed_caveat
+from assay.evaluation.caveats import seal_caveat
 from assay.evaluation.running.files import SEAL, Plain, RunFolder, manifest_json, plain
 from assay.formats.trec import write_trec_run
 from assay.metrics.aggregate import Aggregate, metric_values
@@ -285,7 +285,7 @@ def load_run(folder: Path) -> RunResult:
 def _caveats(found: Plain, name: str) -> tuple[Caveat, ...]:
     """Those of the file, and that it has no seal where it has none."""
     written = tuple(map(read_caveat, found["caveats"] if "caveats" in found else found.get("notes") or ()))
-    return written if SEAL in found else (unsealed_caveat(f"the run {name}"), *written)
+    return written if SEAL in found else (seal_caveat(f"the run {name}"), *written)
 
 
 def with_skipped(manifest: RunManifest, cases: tuple[CaseResult, ...]) -> tuple[CaseResult, ...]:

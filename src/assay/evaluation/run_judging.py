@@ -22,7 +22,7 @@ from assay.evaluation.judged_scores import (
     Verdicts,
     apply_verdicts,
     has_abstained,
-    judged_metrics,
+    metrics_judged_by,
 )
 from assay.evaluation.running.files import RunFolder
 from assay.judging.calibration import LEAST_SAME, overlap
@@ -283,7 +283,7 @@ def _without_spot_check(caveats: Iterable[Caveat], about: RubricKind) -> Iterato
     """The caveats of a run without that of an earlier spot check of the same kind of judge."""
     for caveat in caveats:
         earlier = caveat.kind is CaveatKind.JUDGE and DISAGREEMENT in caveat.figures
-        if not earlier or caveat.metrics != judged_metrics(about):
+        if not earlier or caveat.metrics != metrics_judged_by(about):
             yield caveat
 
 
@@ -294,7 +294,7 @@ def _spot_check_caveats(about: RubricKind, found: SpotCheck) -> Iterator[Caveat]
             kind=CaveatKind.JUDGE,
             sentence=f"A second judge disagreed on {count} of {found.checked} verdicts about {about}: small "
             "differences of these metrics mean nothing.",
-            metrics=judged_metrics(about),
+            metrics=metrics_judged_by(about),
             count=count,
             of=found.checked,
             figures={DISAGREEMENT: found.rate.estimate},

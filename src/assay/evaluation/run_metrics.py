@@ -14,7 +14,7 @@ from assay.metrics import catalog, outcomes
 from assay.metrics.catalog import Better, FromCase, FromRecord
 from assay.metrics.inputs import CaseView, relevant_to
 from assay.metrics.spec import MetricSpec, parse_specs
-from assay.metrics.write_path import superseded
+from assay.metrics.write_path import find_superseded
 from assay.records import values
 from assay.records.answers import FolderMode
 from assay.records.memory import Tier
@@ -124,7 +124,7 @@ def memory_metrics(dataset: Dataset) -> Iterator[str]:
         yield "cold_start_mrr@10,cold_start_ratio@10,personalisation_lift@10,dedup_tokens_saved"
     if any(case.causal_chain for case in dataset.cases):
         yield "causal_chain_completeness@10"
-    if superseded(dataset):
+    if find_superseded(dataset):
         yield "stale_served_rate@5"
 
 

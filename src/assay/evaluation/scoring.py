@@ -207,13 +207,13 @@ def score_run(
     """Everything that can be computed from a run. `cases` holds every case of every repeat (`with_skipped`)."""
     sheet = _Sheet(dataset, manifest, tuple(cases))
     _refuse_strangers(sheet)
-    scores = {spec: sheet.averaged(spec) for spec in sheet.specs}
+    scores = {spec: sheet.average(spec) for spec in sheet.specs}
     _refuse_undecided(sheet, scores)
     columns = {spec: scores_of(spec, per_case.values()) for spec, per_case in scores.items()}
     runs = [_as_run(case) for case in cases]
     failed = failures(runs)
     rates = {"error_rate": failed.any, "timeout_rate": failed.timeout, "empty_response_rate": failed.empty}
-    aggregates = {spec: sheet.aggregated(spec, column, scores[spec]) for spec, column in columns.items()}
+    aggregates = {spec: sheet.aggregate(spec, column, scores[spec]) for spec, column in columns.items()}
     latency = latency_by_stage(runs)
     result = RunResult(
         manifest=manifest,
@@ -355,7 +355,7 @@ class _Sheet:
         }
         return [CaseView(spec, case, given[case.id], self.dataset) for case in self.asked if case.id in given]
 
-    def aggregated(self, spec: MetricSpec, column: Scores, per_case: PerCase) -> Aggregate:
+    def aggregate(self, spec: MetricSpec, column: Scores, per_case: PerCase) -> Aggregate:
         """One metric over the run."""
         whole = aggregate(column, self.instrument)
         compute = spec.entry.compute
@@ -368,7 +368,7 @@ class _Sheet:
     def _repeated(self) -> dict[MetricSpec, list[PerCase]]:
         return {spec: [self.each(spec, repeat) for repeat in range(self.manifest.repeats)] for spec in self.specs}
 
-    def averaged(self, spec: MetricSpec) -> PerCase:
+    def average(self, spec: MetricSpec) -> PerCase:
         """Over the repeats of each case."""
         repeats = self._repeated[spec]
         return (
@@ -484,7 +484,7 @@ def _find_caveats(sheet: _Sheet, scores: Mapping[MetricSpec, PerCase]) -> list[C
         *_ranking_caveats(sheet),
         *([caveats.no_answer_caveat(sheet.of_answers)] if sheet.unanswered else []),
         *caveats.untold_caveats(scores),
-        *caveats.unscored_caveats(scores),
+        *caveats.missing_value_caveats(scores),
     ]
 
 

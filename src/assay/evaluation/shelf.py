@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from assay.errors import AssayError, RunNotFound
 from assay.evaluation.datasets import Imported, Registry, load_named
-from assay.evaluation.datasets.bundled import bundled_names
+from assay.evaluation.datasets.bundled import list_bundled
 from assay.evaluation.datasets.registry import CARD
 from assay.evaluation.labelling import Label, LabelJournal, LabelSession, standing, tasks_of
 from assay.evaluation.lookup import Lookup
@@ -134,13 +134,13 @@ class Shelf:
         """Write down that a run is this tenant's."""
         self._claim(FileKind.RUN, run_id)
 
-    def imported(self) -> list[Imported]:
+    def list_imports(self) -> list[Imported]:
         """Every version of every dataset that was imported for this tenant."""
         return list(self._registry().entries())
 
     def dataset_names(self) -> list[str]:
         """The datasets that come with Assay, which are everybody's, and those that were imported for this tenant."""
-        return list(dict.fromkeys([*bundled_names(), *self._registry().names()]))
+        return list(dict.fromkeys([*list_bundled(), *self._registry().names()]))
 
     def load_dataset(self, name: str) -> Dataset:
         """A dataset by its name; raises `RecordNotFound` where this tenant has none of that name."""

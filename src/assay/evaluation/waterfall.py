@@ -142,7 +142,7 @@ class Waterfall:
         """The items that were not shown within k."""
         return tuple(fate for fate in self.fates if not fate.found)
 
-    def reached(self, step: EvidenceStep) -> int:
+    def count_reached(self, step: EvidenceStep) -> int:
         """How many items certainly passed a step and all before it."""
         return sum(1 for fate in self.fates if fate.came_past(step) is True)
 

@@ -118,10 +118,12 @@ def case(value: Any) -> Case:
         "tags": texts(keys.take("tags", []), "tags"),
         "history": turns(keys.take("history", []), "history"),
         "rubric": texts(keys.take("rubric", []), "rubric"),
-        **keys.given(category="category", difficulty="difficulty", vault="vault", reference_answer="reference_answer"),
-        **keys.given(folder_mode="folder_mode", intent="intent"),
+        **keys.present_values(
+            category="category", difficulty="difficulty", vault="vault", reference_answer="reference_answer"
+        ),
+        **keys.present_values(folder_mode="folder_mode", intent="intent"),
     }
-    keys.done()
+    keys.check_none_left()
     return Case(**given)
 
 
@@ -159,7 +161,7 @@ def _cases(file: Path, refuse: Refuse) -> Iterator[Case]:
             continue
         if one.id in lines:
             known = lines[one.id]
-            refuse(place.refused(f"case {one.id!r} was given on line {known:,}", "Make ids, or questions, unique."))
+            refuse(place.error(f"case {one.id!r} was given on line {known:,}", "Make ids, or questions, unique."))
             continue
         lines[one.id] = place.line
         yield one

@@ -103,7 +103,7 @@ def _support(value: Any) -> GoldSupport:
         "snippets": texts(keys.take("snippets", []), "snippets"),
         "dated": None if dated is None else a_moment(dated, "dated"),
     }
-    keys.done()
+    keys.check_none_left()
     return GoldSupport(**found)
 
 

@@ -66,14 +66,14 @@ def blocks(path: Path, size: int = BLOCK, longest: int = LONGEST_LINE, *, larges
         waiting.append(piece[end:])
         length += len(piece) - end
         if length > longest:
-            raise malformed_line(path, Block(b"", offset), 0, f"is over {longest:,} bytes long", "Is it a text file?")
+            raise line_error(path, Block(b"", offset), 0, f"is over {longest:,} bytes long", "Is it a text file?")
         if offset + length > largest:
             raise _too_large(path, f"has over {largest:,} bytes", "Split the file.")
     if length:
         yield _check_block(path, Block(b"".join((*waiting, b"\n")), offset))
 
 
-def malformed_line(path: Path, block: Block, place: int, problem: str, expected: str) -> MalformedFile:
+def line_error(path: Path, block: Block, place: int, problem: str, expected: str) -> MalformedFile:
     """The error for the line at a byte of a block. Lines are counted here, because only errors need their numbers."""
     return MalformedFile(f"{path}, line {line_number(path, block, place):,}: {problem}", remedy=expected)
 
@@ -134,14 +134,14 @@ def _read(opened: IO[bytes] | gzip.GzipFile, size: int) -> Iterator[bytes]:
 
 def _check_block(path: Path, block: Block) -> Block:
     if b"\x00" in block.data:
-        raise malformed_line(path, block, block.data.index(b"\x00"), "holds a NUL byte", "Give a text file in UTF-8.")
+        raise line_error(path, block, block.data.index(b"\x00"), "holds a NUL byte", "Give a text file in UTF-8.")
     if not block.data.isascii():
         try:
             block.data.decode()
         except UnicodeDecodeError as problem:
             place = problem.start
             byte = f"byte 0x{block.data[place]:02x}"
-            raise malformed_line(path, block, place, f"is not UTF-8 ({byte})", "Save the file as UTF-8.") from problem
+            raise line_error(path, block, place, f"is not UTF-8 ({byte})", "Save the file as UTF-8.") from problem
     return block
 
 

@@ -51,7 +51,7 @@ def entity(value: Any, *, folder: Path) -> Document:
     keys = Keys(value, "the entity")
     ident = keys.need("entity_id")
     metadata = an_object(keys.take("metadata", {}), "metadata")
-    given: dict[str, Any] = keys.given(
+    given: dict[str, Any] = keys.present_values(
         entity_type="entity_type", title="title", rel_path="rel_path", folder="folder", tier="tier"
     )
     for name in ("tags", "triggers"):
@@ -60,7 +60,7 @@ def entity(value: Any, *, folder: Path) -> Document:
     given["dated"] = None if dated is None else a_moment(dated, "dated")
     given["format"] = _format(keys.take("format"), metadata)
     text = _text(keys, folder)
-    keys.done()
+    keys.check_none_left()
     return Document(id=ident, text=text, metadata=metadata, **given)
 
 
@@ -154,8 +154,8 @@ def query(value: Any, *, level: int) -> Case:
     given: dict[str, Any] = {
         "id": keys.need("query_id"),
         "query": keys.need("query_text"),
-        **keys.given(category="category", difficulty="difficulty", vault="vault", intent="intent"),
-        **keys.given(folder_mode="folder_mode", reference_answer="reference_answer", answerable="answerable"),
+        **keys.present_values(category="category", difficulty="difficulty", vault="vault", intent="intent"),
+        **keys.present_values(folder_mode="folder_mode", reference_answer="reference_answer", answerable="answerable"),
         "tags": texts(keys.take("tags", []), "tags"),
         "causal_chain": texts(keys.take("causal_chain", []), "causal_chain"),
     }
@@ -164,7 +164,7 @@ def query(value: Any, *, level: int) -> Case:
     given["anchors"] = anchors(keys, answerable=given.get("answerable", True))
     expected = keys.need("expected_results") if given["anchors"] is None else keys.take("expected_results", {})
     given |= _read_expected(expected, level) | _situation(keys)
-    keys.done()
+    keys.check_none_left()
     return Case(**given)
 
 
@@ -201,7 +201,7 @@ def _read_expected(value: Any, level: int) -> dict[str, Any]:
     labels = an_object(keys.take("relevance_labels", {}), "relevance_labels")
     listed, judged = keys.take("relevant_entities"), keys.take("judgments")
     found = {"top_chunk": keys.take("top_1_chunk")}
-    keys.done()
+    keys.check_none_left()
     if labels and judged is not None:
         raise BadValue("expected_results has both 'relevance_labels' and 'judgments'", remedy="Keep one of the two.")
     grades = tuple(Grade(document_id=ident, grade=grade) for ident, grade in labels.items())
@@ -242,9 +242,9 @@ def _judgment(value: Any) -> Grade:
         "document_id": keys.need("entity_id"),
         "grade": keys.need("grade"),
         "channels": texts(keys.take("channels", []), "channels"),
-        **keys.given(source="source", annotator="annotator", confidence="confidence"),
+        **keys.present_values(source="source", annotator="annotator", confidence="confidence"),
     }
-    keys.done()
+    keys.check_none_left()
     return Grade(**found)
 
 
@@ -281,7 +281,7 @@ def _session(value: Any) -> SessionContext:
         "working_memory": texts(keys.take("working_memory", []), "working_memory"),
         "turn": keys.take("turn", 0),
     }
-    keys.done()
+    keys.check_none_left()
     return SessionContext(**found)
 
 
@@ -337,7 +337,7 @@ def read_golden(
     try:
         return Dataset(documents=tuple(documents), cases=tuple(cases), **{"name": "golden", **header})
     except BadValue as problem:
-        raise top.refused(problem.message, problem.remedy) from problem
+        raise top.error(problem.message, problem.remedy) from problem
 
 
 def write_golden(path: Path, dataset: Dataset, *, private: bool = False) -> None:
@@ -400,7 +400,7 @@ def _name_of(file: Path) -> str:
 def _header(found: dict[str, Placed], *, name: str) -> dict[str, Any]:
     keys = Keys(found, "the dataset")
     taken = {key: keys.take(key) for key in _HEADER}
-    keys.done()
+    keys.check_none_left()
     plain = {key: value.value for key, value in taken.items() if value is not None and value.value is not None}
     given: dict[str, Any] = {
         key: plain[key] for key in ("version", "created_at", "description", "ranked_unit") if key in plain
@@ -414,8 +414,8 @@ def _header(found: dict[str, Placed], *, name: str) -> dict[str, Any]:
 
 def _scale(value: Any) -> dict[str, int]:
     keys = Keys(value, "scale")
-    found = keys.given(lowest_grade="lowest", highest_grade="highest", relevance_level="relevant_from")
-    keys.done()
+    found = keys.present_values(lowest_grade="lowest", highest_grade="highest", relevance_level="relevant_from")
+    keys.check_none_left()
     return found
 
 
@@ -426,9 +426,9 @@ def _edge(value: Any) -> Edge:
         "target_id": keys.need("target_id"),
         "kind": keys.need("kind"),
         "created_at": a_moment(keys.need("created_at"), "created_at"),
-        **keys.given(strength="strength", evidence="evidence"),
+        **keys.present_values(strength="strength", evidence="evidence"),
     }
-    keys.done()
+    keys.check_none_left()
     return Edge(**found)
 
 
@@ -448,11 +448,11 @@ def _parts(top: Placed, found: dict[str, Placed], key: str, refuse: Refuse) -> I
     inline, named = found.get(key), found.get(f"{key}_file")
     if (inline is None) == (named is None):
         many = "both of" if inline is not None else "neither of"
-        refuse(top.refused(f"has {many} {key!r} and '{key}_file'", f"A golden file has a list {key!r}."))
+        refuse(top.error(f"has {many} {key!r} and '{key}_file'", f"A golden file has a list {key!r}."))
     elif named is not None:
         return _lines_of(named, refuse)
     elif inline is not None and not isinstance(inline.value, list):
-        refuse(inline.refused(f"{key!r} is not a list", f"Write {key!r} as a list of objects."))
+        refuse(inline.error(f"{key!r} is not a list", f"Write {key!r} as a list of objects."))
     elif inline is not None:
         return list(inline.value)
     return []
@@ -461,9 +461,7 @@ def _parts(top: Placed, found: dict[str, Placed], key: str, refuse: Refuse) -> I
 def _lines_of(named: Placed, refuse: Refuse) -> Iterator[Placed]:
     place = inside(named.path.parent, named.value) if isinstance(named.value, str) else None
     if place is None:
-        refuse(
-            named.refused(f"{named.value!r} is not a file beside it", "Name a file in the folder of the golden file.")
-        )
+        refuse(named.error(f"{named.value!r} is not a file beside it", "Name a file in the folder of the golden file."))
         return
     yield from read_lines(place, refuse)
 
@@ -477,7 +475,7 @@ def _records(
         if one is None:
             continue
         if one.id in lines:
-            refuse(place.refused(f"{what} {one.id!r} was given on line {lines[one.id]:,}", "Make ids unique."))
+            refuse(place.error(f"{what} {one.id!r} was given on line {lines[one.id]:,}", "Make ids unique."))
             continue
         lines[one.id] = place.line
         if on_read is not None and len(lines) % 1000 == 0:

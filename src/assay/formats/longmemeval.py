@@ -57,7 +57,7 @@ def questions_dataset(places: Iterable[Placed], *, name: str, refuse: Refuse = r
     for place in places:
         one: Case | None = build_or_refuse(place, lambda value: _case(value, kept), refuse)
         if one is not None and one.id in cases:
-            refuse(place.refused(f"question {one.id!r} was given before", "Make ids unique."))
+            refuse(place.error(f"question {one.id!r} was given before", "Make ids unique."))
         elif one is not None:
             cases[one.id] = one
     return Dataset(

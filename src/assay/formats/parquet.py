@@ -132,10 +132,10 @@ def _grades(folder: Path) -> Grades:
         row = place.value
         topic, document, grade = row.get("query-id"), row.get("corpus-id"), row.get("score")
         if topic is None or document is None or not isinstance(grade, (int, float)) or grade != int(grade):
-            raise place.refused(f"the row {row} is not a judgment", "Its columns are query-id, corpus-id, score.")
+            raise place.error(f"the row {row} is not a judgment", "Its columns are query-id, corpus-id, score.")
         before = found.setdefault(str(topic), {}).setdefault(str(document), int(grade))
         if before != int(grade):
-            raise place.refused(f"{topic!r} judges {document!r} {before} and {int(grade)}", "Keep one of the two.")
+            raise place.error(f"{topic!r} judges {document!r} {before} and {int(grade)}", "Keep one of the two.")
     return found
 
 

@@ -249,4 +249,4 @@ def _messages(case: Case) -> list[dict[str, str]]:
 def _refuse_changed(place: Placed, found: list[Document], kept: Mapping[str, Document], refuse: Refuse) -> None:
     for element in found:
         if kept[element.id].text != element.text:
-            refuse(place.refused(f"context {element.id!r} has another text than before", "Give each text its own id."))
+            refuse(place.error(f"context {element.id!r} has another text than before", "Give each text its own id."))

@@ -50,12 +50,12 @@ class Keys:
         self._known.append(name)
         return self._left.pop(name, default)
 
-    def given(self, **names: str) -> dict[str, Any]:
+    def present_values(self, **names: str) -> dict[str, Any]:
         """The values of those keys that are there and not null, under other names."""
         found = {field: self.take(name) for field, name in names.items()}
         return {field: value for field, value in found.items() if value is not None}
 
-    def done(self) -> None:
+    def check_none_left(self) -> None:
         """Refuse keys that were not taken: a key with a typo must not look like it was read."""
         for name in self._left:
             near = difflib.get_close_matches(name, self._known, n=1)
@@ -127,7 +127,7 @@ class Placed(NamedTuple):
     path: Path
     line: int
 
-    def refused(self, problem: str, expected: str) -> MalformedFile:
+    def error(self, problem: str, expected: str) -> MalformedFile:
         """The error for this value."""
         return MalformedFile(f"{self.path}, line {self.line:,}: {problem}", remedy=expected)
 
@@ -148,7 +148,7 @@ def build_or_refuse(place: Placed, make: Callable[[Any], Any], refuse: Refuse) -
     except MalformedFile as problem:
         refuse(problem)
     except InputError as problem:
-        refuse(place.refused(problem.message, problem.remedy))
+        refuse(place.error(problem.message, problem.remedy))
     return None
 
 
@@ -220,11 +220,11 @@ def _one_line(text: str, path: Path, line: int, refuse: Refuse) -> Iterator[Plac
     try:
         yield place._replace(value=_DECODER.decode(text))
     except json.JSONDecodeError as problem:
-        refuse(place.refused(_describe(problem.msg, problem.colno), _remedy(text, problem.pos)))
+        refuse(place.error(_describe(problem.msg, problem.colno), _remedy(text, problem.pos)))
     except _NotStrict as problem:
-        refuse(place.refused(problem.message, problem.remedy))
+        refuse(place.error(problem.message, problem.remedy))
     except (ValueError, RecursionError) as problem:
-        refuse(place.refused(f"cannot be read as JSON: {problem}", "Is it one JSON value a line?"))
+        refuse(place.error(f"cannot be read as JSON: {problem}", "Is it one JSON value a line?"))
 
 
 class _NotStrict(Exception):
@@ -276,7 +276,7 @@ class _Walk:
             start = self._at
             key, self._at = _DECODER.raw_decode(self._text, self._at)
             if key in seen:
-                raise self._place_of(start).refused(f"has the key {key!r} twice", "Keep one of the two.")
+                raise self._place_of(start).error(f"has the key {key!r} twice", "Keep one of the two.")
             seen.add(key)
             self._expect(":", "Expecting ':'")
             yield key, self._value()
@@ -309,11 +309,11 @@ class _Walk:
         try:
             value, self._at = _DECODER.raw_decode(self._text, self._at)
         except _NotStrict as problem:
-            raise place.refused(problem.message, problem.remedy) from problem
+            raise place.error(problem.message, problem.remedy) from problem
         except json.JSONDecodeError:
             raise
         except (ValueError, RecursionError) as problem:
-            raise place.refused(f"cannot be read as JSON: {problem}", "Is it a value that JSON can hold?") from problem
+            raise place.error(f"cannot be read as JSON: {problem}", "Is it a value that JSON can hold?") from problem
         return value
 
     def _next_is(self, end: str, *, first: bool) -> bool:
@@ -355,7 +355,7 @@ class _Walk:
 
 def _explain(path: Path, text: str, at: int, problem: str) -> MalformedFile:
     line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
-    return Placed(None, path, line).refused(_describe(problem, column), _remedy(text, at))
+    return Placed(None, path, line).error(_describe(problem, column), _remedy(text, at))
 
 
 def _describe(problem: str, column: int) -> str:

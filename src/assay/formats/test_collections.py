@@ -194,7 +194,7 @@ def _first_of_its_id(place: Placed, record: Record | None, lines: dict[str, int]
     if record is None:
         return None
     if record.id in lines:
-        refuse(place.refused(f"id {record.id!r} was given on line {lines[record.id]:,}", "Make ids unique."))
+        refuse(place.error(f"id {record.id!r} was given on line {lines[record.id]:,}", "Make ids unique."))
         return None
     lines[record.id] = place.line
     return record
@@ -290,9 +290,9 @@ def _topics(path: Path, refuse: Refuse) -> Iterator[tuple[str, str]]:
     for place in source:
         ident, text = place.value
         if not ident or not text:
-            refuse(place.refused("has no id or no text", _TOPIC_LINE))
+            refuse(place.error("has no id or no text", _TOPIC_LINE))
         elif ident in seen:
-            refuse(place.refused(f"topic {ident!r} was given on line {seen[ident]:,}", "Make ids unique."))
+            refuse(place.error(f"topic {ident!r} was given on line {seen[ident]:,}", "Make ids unique."))
         else:
             seen[ident] = place.line
             yield ident, text

@@ -33,7 +33,7 @@ from assay.formats.blocks import (
     split,
     whole_numbers,
 )
-from assay.formats.files import Block, blocks, malformed_line
+from assay.formats.files import Block, blocks, line_error
 from assay.records.rankings import LARGEST_GRADE, QrelTable, RunBatch
 
 if TYPE_CHECKING:
@@ -296,7 +296,7 @@ def _explain(path: Path, block: Block, qrels: QrelColumns | None) -> MalformedFi
         found = _cut(text, tabs=qrels is not None and qrels.tabs)
         problem = found and (_run_problem(found) if qrels is None else _qrels_problem(found, qrels))
         if problem:
-            return malformed_line(path, block, place, problem, _RUN_LINE if qrels is None else qrels.expected)
+            return line_error(path, block, place, problem, _RUN_LINE if qrels is None else qrels.expected)
         place += len(text) + 1
     return MalformedFile(f"{path} cannot be read", remedy="This is a bug: please report it with the file.")
 

@@ -131,7 +131,7 @@ class Base:
         found: Whole = self.passages[Row.NUMBER]
         return found
 
-    def described(self) -> Manifest:
+    def require_manifest(self) -> Manifest:
         """The manifest."""
         if self.manifest is None:
             raise ValueError
@@ -231,7 +231,7 @@ class Generations:
                 raise NoBase(f"generation {manifest.generation} has {field} {found!r}, not {value!r}")
 
     @contextmanager
-    def locked(self) -> Iterator[bool]:
+    def lock(self) -> Iterator[bool]:
         """Whether this process alone may fold, for the time of the body."""
         make_private_folder(self.folder)
         file = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

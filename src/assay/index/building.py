@@ -68,7 +68,7 @@ def build(plan: BuildPlan, generations: Generations | None) -> Base:
     if generations is None:
         return _Build(plan, None).run()
     with generations.making() as folder, as_file_problems():
-        manifest = _Build(plan, folder).run().described()
+        manifest = _Build(plan, folder).run().require_manifest()
         final = generations.publish(folder, manifest)
     generations.sweep(keep=final.name)
     # Mapped anew: what the build held in memory is let go.
@@ -223,7 +223,7 @@ def growth_of(state: State, options: IndexOptions) -> Growth | None:
     """What can be added to the base of a state; None when it has to be built whole."""
     base, tail = state.base, state.tail
     # Without a memory left, the passages of the base would have none to stand by.
-    if base.folder is None or not base.count or not state.alive.count or base.described().model != state.model:
+    if base.folder is None or not base.count or not state.alive.count or base.require_manifest().model != state.model:
         return None
     last = base.numbers[-1]
     fresh = np.flatnonzero(tail.alive & (tail.numbers > last))
@@ -297,7 +297,7 @@ def _write_tables(growth: Growth, folder: Path, tokens: int) -> Manifest:
     np.save(folder / MEMORIES, memories)
     np.save(folder / PASSAGES, passages)
     np.save(folder / PENDING, growth.pending)
-    before = state.base.described()
+    before = state.base.require_manifest()
     held = np.isin(tail.vector_places, growth.fresh)
     return replace(
         before,

@@ -146,8 +146,8 @@ class TenantIndex:
             base = self._load_base(work, self._model(work))
         except NoBase:
             return None
-        ahead = base.described().seq - self._base_seq()
-        left = work.changes.position().seq - base.described().seq
+        ahead = base.require_manifest().seq - self._base_seq()
+        left = work.changes.position().seq - base.require_manifest().seq
         of_disk = follower.base.folder is None and self._base_seq() >= 0 <= ahead
         return base if of_disk or ahead > left else None
 
@@ -191,7 +191,7 @@ class TenantIndex:
         generations = self._home.generations
         with ExitStack() as held:
             try:
-                mine = generations is not None and held.enter_context(generations.locked())
+                mine = generations is not None and held.enter_context(generations.lock())
                 return _follower_of(self._build_base(work, model, generations if mine else None, progress))
             except OSError as problem:
                 self.rebuilt_because = f"{self.rebuilt_because}; in memory, since {problem}"
@@ -237,7 +237,7 @@ class TenantIndex:
 
 
 def _follower_of(base: Base) -> Follower:
-    manifest = base.described()
+    manifest = base.require_manifest()
     return Follower(base, manifest.position, model=manifest.model)
 
 
@@ -288,7 +288,7 @@ class Folding:
         with ExitStack() as held:
             generations = tenant.generations
             try:
-                if generations is not None and not held.enter_context(generations.locked()):
+                if generations is not None and not held.enter_context(generations.lock()):
                     holder = generations.lock_holder() or "another one"
                     return Folded(done=False, busy=True, reason=f"process {holder} is folding this index")
                 base = tenant.fold(progress, whole=whole)
@@ -334,7 +334,7 @@ class Folding:
         return self.run(scope, tenant, whole=False)
 
     def _report_folding(self, base: Base, scope: Scope, began: float) -> Folded:
-        made = base.described()
+        made = base.require_manifest()
         return Folded(
             done=True,
             reason=f"{made.passages} passages of {made.memories} memories",

@@ -78,7 +78,7 @@ LENGTHS: NDArray[np.int64] = np.array([_length_of_code(code) for code in range(2
 """Every length that can be kept."""
 
 
-def kept_length(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+def round_length_down(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     """Each length rounded down to one that can be kept."""
     return LENGTHS[np.searchsorted(LENGTHS, lengths, side="right") - 1]
 
@@ -90,7 +90,7 @@ def idf(documents: int, frequency: int) -> float:
 
 def length_norms(lengths: NDArray[np.int64], average: float) -> NDArray[np.float64]:
     """What is added to a term's frequency below the line, for documents of these lengths."""
-    kept = kept_length(lengths).astype(np.float64)
+    kept = round_length_down(lengths).astype(np.float64)
     return K1 * (1.0 - B + B * kept / max(average, 1e-9))
 
 
@@ -118,7 +118,7 @@ _ERROR = 4e-3
 _SPARE = 64
 
 
-def rounded_query(vector: NDArray[np.floating[Any]]) -> Query:
+def round_query(vector: NDArray[np.floating[Any]]) -> Query:
     """A query as the stored vectors are: rounded to float16, as PostgreSQL has it too."""
     return np.ascontiguousarray(vector, np.float16).astype(np.float32)
 

@@ -133,7 +133,7 @@ class State:
         count = int(np.count_nonzero(self.base_alive)) + int(np.count_nonzero(self.tail.alive))
         return Allowed(base=self.base_alive, tail=self.tail.alive, count=count)
 
-    def allowed(self, filters: Filters, memory_numbers: Whole | None) -> Allowed | None:
+    def find_allowed(self, filters: Filters, memory_numbers: Whole | None) -> Allowed | None:
         """The passages whose memories pass; None when all do."""
         if memory_numbers is not None:
             return self._compute_allowed(filters, memory_numbers).unless_all(self.alive)
@@ -147,7 +147,7 @@ class State:
 
     def allowed_only(self, wider: Filters, without: Filters) -> Allowed:
         """The passages that pass the first filters and not the second."""
-        more, less = (self.passing(self.allowed(filters, None)) for filters in (wider, without))
+        more, less = (self.passing(self.find_allowed(filters, None)) for filters in (wider, without))
         base, tail = more.base & ~less.base, more.tail & ~less.tail
         return Allowed(base=base, tail=tail, count=int(np.count_nonzero(base)) + int(np.count_nonzero(tail)))
 
@@ -197,7 +197,7 @@ class State:
         of_tail = int(np.count_nonzero(self.tail.alive[places]))
         return of_tail + (0 if self.base.lexical is None else self.base.lexical.frequency(stem))
 
-    def weighed(self, terms: Mapping[str, float]) -> dict[str, float]:
+    def weigh_terms(self, terms: Mapping[str, float]) -> dict[str, float]:
         """Each term's weight times its idf, over base and tail together."""
         total = self.statistics_count
         held = {stem: self.frequency(stem) for stem, weight in terms.items() if weight > 0.0}

@@ -15,7 +15,7 @@ from assay.errors import OtherModel
 from assay.index.columns import Fact, Whole
 from assay.index.lexical import SCORE_DIGITS, score_postings
 from assay.index.options import IndexOptions
-from assay.index.scoring import COSINE_DIGITS, Found, Query, Scored, best, length_norms, rounded_query
+from assay.index.scoring import COSINE_DIGITS, Found, Query, Scored, best, length_norms, round_query
 from assay.index.state import Allowed, State
 from assay.records import Filters, LogPosition
 from assay.storage import Candidate, Work
@@ -101,7 +101,7 @@ class View:
     def allowed(self, filters: Filters, memory_numbers: Sequence[int] | Whole | None = None) -> Allowed | None:
         """The passages that pass, or None when all do. Tags and types come as the memories that SQL found."""
         numbers = None if memory_numbers is None else np.asarray(memory_numbers, dtype=np.int64)
-        return self._state.allowed(filters, numbers)
+        return self._state.find_allowed(filters, numbers)
 
     def allowed_only(self, wider: Filters, *, without: Filters) -> Allowed:
         """The passages that pass the first filters and not the second."""
@@ -110,7 +110,7 @@ class View:
     def lexical(self, terms: Mapping[str, float], *, limit: int, allowed: Allowed | None = None) -> list[Found]:
         """The best passages for weighted stems by BM25."""
         state, passing = self._state, self._state.passing(allowed)
-        weights = state.weighed(terms)
+        weights = state.weigh_terms(terms)
         if not weights or limit < 1:
             return []
         norms = length_norms(state.tail.lengths, state.average_length)
@@ -131,7 +131,7 @@ class View:
                 f"the vectors of this index are of {self._model or 'no model'}, not of {model}",
                 remedy="Embed with that model, or re-embed and run `assay index compact`.",
             )
-        query = rounded_query(vector)
+        query = round_query(vector)
         if limit < 1:
             return []
         if self._in_database:

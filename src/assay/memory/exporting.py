@@ -166,7 +166,7 @@ class Restorer:
                 run.counts["unchanged"] += 1
             elif (prepared := self._check_line(line, run)) is not None:
                 checked.append((line, prepared))
-        embedded = self._saver.preparer.embedded(scope, [prepared for _, prepared in checked])
+        embedded = self._saver.preparer.embed(scope, [prepared for _, prepared in checked])
         with self._store.writing(scope) as work:
             there = work.memories.by_ids([line.memory.id for line, _ in checked])
             fresh: list[Saved] = []
@@ -193,7 +193,7 @@ class Restorer:
         given = {name: getattr(memory, name) for name in _TEXTS}
         own = {key: value for key, value in memory.metadata.items() if key != RESERVED}
         try:
-            prepared = self._saver.preparer.checked(Draft(**given, metadata=own), scored=False)
+            prepared = self._saver.preparer.check(Draft(**given, metadata=own), scored=False)
         except InputError as problem:
             run.problem(line.number, "refused", problem.message)
             return None

@@ -101,7 +101,7 @@ class Forgetting:
         self._scrub(scope)
         return Erased(plan=ErasurePlan(memories=(), merges=0, queries=0))
 
-    def unfinished(self, scope: Scope) -> bool:
+    def was_cut_short(self, scope: Scope) -> bool:
         """Whether an erasure was cut short before the bytes were gone."""
         with self._store.reading(scope) as work:
             return work.meta.get(UNFINISHED) == "yes"
@@ -285,7 +285,7 @@ def _drop_kept_edges(work: Work, found: _Found) -> int:
     """Take edges out of forgotten memories that stay, when they lead to what goes or their evidence names it."""
     dropped = 0
     for memory in _every(work):
-        kept = restoring.kept_edges(memory)
+        kept = restoring.load_edges(memory)
         gone = [edge for edge in kept if found.marks.in_value(plain(edge))]
         if gone:
             work.memories.update(restoring.drop_edges(memory, gone))

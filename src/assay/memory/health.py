@@ -77,7 +77,7 @@ class Health:
                 self._contents(work),
                 *self._models(work),
                 self._gate(work),
-                *self._held_off(work),
+                *self._flag_lines(work),
                 _quarantine(work),
             ]
             canaries = self._canaries(work)
@@ -152,7 +152,7 @@ class Health:
         said = f"{doubted:,} of {saved:,} saves would have been rejected" + (f" ({reasons})" if reasons else "")
         return HealthLine("save gate", Condition.OK, f"{self._gate_period(gate)}; {said}")
 
-    def _held_off(self, work: Work) -> Iterator[HealthLine]:
+    def _flag_lines(self, work: Work) -> Iterator[HealthLine]:
         """A line for each flag that is on and yet does nothing."""
         for state in self._flags.describe(work).values():
             if state.held_off:

@@ -92,7 +92,7 @@ class History(NamedTuple):
         recent = self.turns[-searches:] if searches else ()
         return {memory_id: turn.query_id for turn in recent for memory_id in turn.foremost}
 
-    def given(self) -> frozenset[str]:
+    def memories_given(self) -> frozenset[str]:
         """Every memory it was given."""
         return frozenset(memory_id for turn in self.turns for memory_id in turn.memory_ids)
 

@@ -237,7 +237,7 @@ def _constitutional(view: CaseView) -> Outcome:
     return constitutional_surfacing(view.ids, laws, view.k, pinned=view.given.pinned, need=need)
 
 
-def _weighted_recall(view: CaseView) -> Outcome:
+def _recall_by_importance(view: CaseView) -> Outcome:
     known = view.dataset.by_id
     return importance_weighted_recall(
         view.ids,
@@ -319,7 +319,7 @@ ENTRIES = (
     ),
     MetricEntry(
         name="importance_weighted_recall",
-        compute=FromCase(_weighted_recall),
+        compute=FromCase(_recall_by_importance),
         family="agent memory",
         summary="How much of what matters was found, by weight of its tier?",
         formula="sum of w(tier) over relevant memories in the first k / sum of w(tier) over all relevant memories;"

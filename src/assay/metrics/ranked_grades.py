@@ -214,7 +214,7 @@ class _Walked(NamedTuple):
 
 def gather(results: Sequence[Row], judgments: Sequence[Marks], topics: Sequence[str]) -> Gathered:
     """Rank some topics, given what each retrieved and what is judged of it."""
-    judged = JudgedGrades(lengths_of(judgments), _judged_grades(judgments, topics))
+    judged = JudgedGrades(lengths_of(judgments), _grades_of_judgments(judgments, topics))
     lengths = lengths_of(results)
     few = judged.lengths.sum() * _FEW <= lengths.sum()
     walked = _walk_rankings(results, judgments if few else (), topics)
@@ -278,7 +278,7 @@ def _float32(packed: Sequence[bytes]) -> NDArray[np.float32]:
     return np.frombuffer(b"".join(packed), dtype=np.float32)
 
 
-def _judged_grades(judgments: Sequence[Marks], topics: Sequence[str]) -> NDArray[np.int16]:
+def _grades_of_judgments(judgments: Sequence[Marks], topics: Sequence[str]) -> NDArray[np.int16]:
     try:  # nearly always: small whole numbers
         return np.frombuffer(b"".join([bytes(row.values()) for row in judgments]), dtype=np.uint8).astype(np.int16)
     except (TypeError, ValueError):

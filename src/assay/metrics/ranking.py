@@ -80,7 +80,7 @@ class Columns:
             self.memo[name] = make()
         return self.memo[name]
 
-    def pooled(self, grade: int, *, first: int | None = None, found: bool = True) -> Columns:
+    def with_unjudged_as(self, grade: int, *, first: int | None = None, found: bool = True) -> Columns:
         """Return the columns as if unjudged documents that were retrieved had this grade.
 
         `first` takes only those among the first ranks. With `found=False` they are in the judgments and not in the
@@ -178,9 +178,9 @@ def answer(kernel: Kernel, columns: Columns, question: RankingQuestion) -> Topic
     rule = question.parameters.get("unjudged", "0")
     relevant = max(POOLED_GRADE, question.level)
     if rule in ("1", "relevant"):
-        columns = columns.pooled(POOLED_GRADE if rule == "1" else relevant)
+        columns = columns.with_unjudged_as(POOLED_GRADE if rule == "1" else relevant)
     elif rule in ("in_view", "missed"):
-        columns = columns.pooled(relevant, first=question.cutoff, found=rule == "in_view")
+        columns = columns.with_unjudged_as(relevant, first=question.cutoff, found=rule == "in_view")
     return kernel(columns, question)
 
 

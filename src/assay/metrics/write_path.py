@@ -166,7 +166,7 @@ def _measure_lost(_: CaseView, task: SaveTask, written: Written) -> Outcome:
     return information_lost(task.facts, written.kept)
 
 
-def superseded(dataset: Dataset) -> frozenset[str]:
+def find_superseded(dataset: Dataset) -> frozenset[str]:
     """Return the documents that another document of the dataset supersedes."""
     return frozenset(edge.target_id for edge in dataset.edges if edge.kind is EdgeKind.SUPERSEDES)
 
@@ -175,7 +175,7 @@ def _stale(view: CaseView) -> Outcome:
     if view.case.save is not None:
         return stale_after_save(view, view.case.save)
     per_search = view.parameter("per") == "search"
-    return stale_served_rate(view.ids, superseded(view.dataset), view.spec.cutoff, per_search=per_search)
+    return stale_served_rate(view.ids, find_superseded(view.dataset), view.spec.cutoff, per_search=per_search)
 
 
 _DECISION = Parameter(

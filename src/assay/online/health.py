@@ -38,7 +38,7 @@ def online_lines(engine: Engine, scope: Scope, *, rng: np.random.Generator) -> t
             _tests(work.ab_tests.in_state(AbTestStatus.RUNNING)),
         ]
     lines.append(_learning(engine.learning.standing(scope), now))
-    if engine.forgetting.unfinished(scope):
+    if engine.forgetting.was_cut_short(scope):
         lines.append(
             HealthLine("erasure", Condition.DEGRADED, "one was begun and not finished: `assay forget --finish`")
         )

@@ -75,7 +75,7 @@ class Spans:
         """Whether spans carry queries and texts."""
         return self._texts
 
-    def searched(self, scope: Scope, request: SearchRequest, result: SearchResult) -> None:
+    def on_search(self, scope: Scope, request: SearchRequest, result: SearchResult) -> None:
         """An observer of searches."""
         ended = _nanoseconds(self._clock.now())
         began = ended - int(result.telemetry.total_latency_ms * _NANO)
@@ -88,7 +88,7 @@ class Spans:
             at = self._stage(stage, at, parent, result, request)
         span.end(ended)
 
-    def saved(self, scope: Scope, draft: Draft, outcome: SaveOutcome, duration_ms: float) -> None:
+    def on_save(self, scope: Scope, draft: Draft, outcome: SaveOutcome, duration_ms: float) -> None:
         """An observer of saves."""
         ended = _nanoseconds(self._clock.now())
         told: dict[str, Attribute] = {
@@ -104,7 +104,7 @@ class Spans:
         }
         self._begin("create_memory", ended - int(duration_ms * _NANO), None, told).end(ended)
 
-    def worked(self, name: str, attributes: Mapping[str, Attribute], stages: Sequence[StageOfWork]) -> None:
+    def record_work(self, name: str, attributes: Mapping[str, Attribute], stages: Sequence[StageOfWork]) -> None:
         """Something longer, such as a research session, with its stages one after the other."""
         ended = _nanoseconds(self._clock.now())
         began = at = ended - int(sum(stage.duration_ms for stage in stages) * _NANO)
@@ -215,9 +215,11 @@ class ResearchSpans:
     def __init__(self, spans: Spans) -> None:
         self._spans = spans
 
-    def researched(self, scope: Scope, answer: TracedAnswer, times: Sequence[TimedStage]) -> None:
+    def on_answer(self, scope: Scope, answer: TracedAnswer, times: Sequence[TimedStage]) -> None:
         """An observer of answers."""
-        self._spans.worked("research", self._of_session(scope, answer), [self._stage(answer, timed) for timed in times])
+        self._spans.record_work(
+            "research", self._of_session(scope, answer), [self._stage(answer, timed) for timed in times]
+        )
 
     def _of_session(self, scope: Scope, answer: TracedAnswer) -> dict[str, Attribute]:
         session = answer.session

@@ -37,7 +37,7 @@ def list_all(caller: Caller, _: ListDatasetsRequest) -> DatasetList:
     """List the bundled datasets, and those that were imported for this tenant."""
     from assay.evaluation.datasets.contents import list_datasets  # noqa: PLC0415 - numpy only when asked for
 
-    return DatasetList(datasets=list_datasets(caller.shelf.imported()))
+    return DatasetList(datasets=list_datasets(caller.shelf.list_imports()))
 
 
 def show(caller: Caller, request: ShowDatasetRequest) -> DatasetOverview:

@@ -49,8 +49,8 @@ def trace(settings: Settings, engine: Engine) -> Spans | None:
 
 def watch(engine: Engine, spans: Spans) -> None:
     """Make spans of every search and save of an engine, and of every question answered from it."""
-    engine.searcher.watch(spans.searched)
-    engine.saver.watch(spans.saved)
+    engine.searcher.watch(spans.on_search)
+    engine.saver.watch(spans.on_save)
     _TRACED[engine] = spans
 
 
@@ -61,4 +61,4 @@ def research_observer(engine: Engine) -> Observe | None:
         return None
     from assay.tracing.spans import ResearchSpans  # noqa: PLC0415 - see the package's docstring
 
-    return ResearchSpans(spans).researched
+    return ResearchSpans(spans).on_answer

@@ -9,14 +9,14 @@ from tests.evaluation.datasets.small import ACCESS, RULES, anchored
 
 from assay.errors import NothingMeasured, UnresolvedAnchors
 from assay.evaluation.datasets import apply_relocations, check_dataset, for_scoring
-from assay.evaluation.datasets.anchors import Unresolved, notes_of, unresolved_anchors
+from assay.evaluation.datasets.anchors import Unresolved, find_unresolved_anchors, notes_of
 from assay.records.answers import GoldSupport
 from assay.records.datasets import Dataset
 from assay.records.memory import Format
 
 
 def gone(dataset: Dataset) -> list[Unresolved]:
-    return list(unresolved_anchors(dataset, notes_of(dataset)))
+    return list(find_unresolved_anchors(dataset, notes_of(dataset)))
 
 
 @pytest.mark.parametrize(

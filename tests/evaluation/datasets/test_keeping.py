@@ -23,7 +23,7 @@ from assay.evaluation.datasets import (
     show,
     split_dataset,
 )
-from assay.evaluation.datasets.bundled import REQUIREMENTS, bundled_names
+from assay.evaluation.datasets.bundled import REQUIREMENTS, list_bundled
 from assay.formats.test_collections import write_trec
 from assay.records.answers import GoldSupport
 from assay.records.datasets import Dataset
@@ -63,7 +63,7 @@ def test_a_bundled_dataset_is_found_by_name_and_usable(name: str) -> None:
     assert load_dataset(name).name == name
     found = check_path(name)
     assert found.findings == ()
-    assert name in bundled_names()
+    assert name in list_bundled()
 
 
 def test_a_bundled_name_is_taken_and_a_path_is_always_a_path(

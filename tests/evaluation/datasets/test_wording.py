@@ -6,7 +6,14 @@ from pathlib import Path
 
 from tests.evaluation.datasets.small import anchored
 
-from assay.evaluation.datasets.anchors import SectionWording, Unresolved, Worded, notes_of, runs_of, unresolved_anchors
+from assay.evaluation.datasets.anchors import (
+    SectionWording,
+    Unresolved,
+    Worded,
+    find_unresolved_anchors,
+    notes_of,
+    runs_of,
+)
 from assay.records.answers import GoldSupport
 
 BEES = "Bees dance to tell each other where the flowers are, and how far it is to fly there today."
@@ -23,7 +30,7 @@ def lost(tmp_path: Path, support: GoldSupport, **now: str) -> Unresolved:
     for name, text in now.items():
         (tmp_path / f"{name}.md").write_text(text, encoding="utf-8")
     dataset = anchored(support, notes=BEFORE)
-    (found,) = unresolved_anchors(dataset, notes_of(dataset, tmp_path))
+    (found,) = find_unresolved_anchors(dataset, notes_of(dataset, tmp_path))
     return found
 
 

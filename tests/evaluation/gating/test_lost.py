@@ -10,7 +10,7 @@ from tests.evaluation.made import reading
 
 from assay.evaluation.comparison import compare_two
 from assay.evaluation.gating import GateOptions, Question, Status
-from assay.evaluation.gating.baseline_rules import judge_lost, lost_cases, telling_metric
+from assay.evaluation.gating.baseline_rules import find_lost_cases, judge_lost, telling_metric
 from assay.evaluation.gating.verdict import RuleVerdict
 from assay.evaluation.readings import Reading
 from assay.metrics.outcomes import skipped, system_failed
@@ -42,7 +42,7 @@ def test_a_case_that_was_found_and_is_not_any_more_is_lost_and_named() -> None:
 def test_a_case_the_system_failed_on_is_lost_and_one_never_tried_is_not() -> None:
     before = reading({"recall@5": FOUND})
     failed = reading({"recall@5": {**FOUND, "b": system_failed("it broke"), "d": skipped("a budget")}})
-    assert lost_cases(before, failed, "recall@5") == ["b"]
+    assert find_lost_cases(before, failed, "recall@5") == ["b"]
 
 
 def test_a_lower_value_above_zero_is_not_lost() -> None:
@@ -52,7 +52,7 @@ def test_a_lower_value_above_zero_is_not_lost() -> None:
 def test_a_drop_within_the_noise_of_repeats_does_not_count() -> None:
     after = reading({"recall@5": {**FOUND, "b": 0.0, "d": 0.0}})
     steady = reading({"recall@5": FOUND}, noise={"recall@5": {"b": 0.5, "d": 0.49}})
-    assert lost_cases(steady, after, "recall@5") == ["d"]
+    assert find_lost_cases(steady, after, "recall@5") == ["d"]
 
 
 def test_many_lost_cases_are_not_all_named() -> None:

@@ -44,7 +44,7 @@ def test_a_torn_last_line_is_passed_over_and_cut_off(tmp_path: Path, clock: Fixe
         file.write(torn)
     assert kept(tmp_path) == ["q1"]
     with Journal(tmp_path, clock=clock) as journal:
-        assert [one.case_id for one in journal.done()] == ["q1"]
+        assert [one.case_id for one in journal.load_cases()] == ["q1"]
         journal.add(result("q2"))
     assert kept(tmp_path) == ["q1", "q2"]
 

@@ -155,4 +155,4 @@ def test_a_line_without_a_seal_is_read_only_beside_a_manifest_without_one(folder
 def test_a_line_with_a_right_seal_that_is_no_case_is_malformed(tmp_path: Path) -> None:
     (tmp_path / "cases.jsonl").write_text('{"case_id":"q1"}\n', encoding="utf-8")
     with pytest.raises(MalformedFile), Journal(tmp_path, clock=SystemClock()) as journal:
-        journal.done()
+        journal.load_cases()

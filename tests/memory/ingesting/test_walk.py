@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import InputError
-from assay.memory.ingesting.files import Walked, changed, walk
+from assay.memory.ingesting.files import Walked, find_changed, walk
 
 
 def put(root: Path, *names: str) -> None:
@@ -193,5 +193,5 @@ def test_what_changed_between_two_walks_is_told_by_name(root: Path) -> None:
 
     after = walk([root], root=root).files
 
-    assert list(changed(before, before)) == []
-    assert list(changed(before, after)) == ["handbook/a.md", "handbook/b.md", "handbook/d.md"]
+    assert list(find_changed(before, before)) == []
+    assert list(find_changed(before, after)) == ["handbook/a.md", "handbook/b.md", "handbook/d.md"]

@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import BadValue
-from assay.memory.learning.policy import DENYLIST, Facts, Limits, Opening, Policy, belief, beliefs, counted, learnable
+from assay.memory.learning.policy import (
+    DENYLIST,
+    Facts,
+    Limits,
+    Opening,
+    Policy,
+    belief,
+    beliefs,
+    count_votes,
+    learnable,
+)
 from assay.records.learning import Safeguard
 from assay.testing.clock import START
 
@@ -34,7 +44,7 @@ def opening(**changed: object) -> Opening:
 
 
 def closed(changed: Opening, now: datetime = START + timedelta(days=30)) -> list[Safeguard]:
-    return [one.safeguard for one in POLICY.closed(changed, now)]
+    return [one.safeguard for one in POLICY.find_refusals(changed, now)]
 
 
 def test_a_good_choice_is_learned_from() -> None:
@@ -47,7 +57,7 @@ def test_the_denylist_has_more_than_a_hundred_words() -> None:
 
 
 def test_stop_words_numbers_and_scraps_are_not_learned() -> None:
-    found = POLICY.offered("what is the zebra 42 ab quagga", written=())
+    found = POLICY.split_offered_words("what is the zebra 42 ab quagga", written=())
     assert found.terms == ("zebra", "quagga")
     assert found.denied == ("what", "is", "the", "42", "ab")
 
@@ -67,7 +77,7 @@ def test_a_term_has_from_3_to_40_letters(word: str, may: bool) -> None:
     ],
 )
 def test_of_hostile_text_only_plain_words_are_offered(hostile: str) -> None:
-    for term in POLICY.offered(hostile, written=()).terms:
+    for term in POLICY.split_offered_words(hostile, written=()).terms:
         assert term.isalnum()
         assert len(term) <= 40
 
@@ -75,7 +85,7 @@ def test_of_hostile_text_only_plain_words_are_offered(hostile: str) -> None:
 def test_of_ten_kilobytes_only_the_beginning_is_read() -> None:
     long = " ".join(f"word{number}x" for number in range(1_500))
     assert len(long) > 10_000
-    assert len(POLICY.offered(long, written=()).terms) == 64
+    assert len(POLICY.split_offered_words(long, written=()).terms) == 64
 
 
 # 2
@@ -95,8 +105,8 @@ def test_a_clock_that_went_backwards_gives_no_room() -> None:
 # 3
 def test_a_term_ends_after_thirty_days() -> None:
     end = START + timedelta(days=30)
-    assert not POLICY.expired(START, end - SECOND)
-    assert POLICY.expired(START, end)
+    assert not POLICY.is_expired(START, end - SECOND)
+    assert POLICY.is_expired(START, end)
 
 
 def test_belief_falls_in_a_straight_line() -> None:
@@ -113,7 +123,7 @@ def test_what_has_ended_is_not_believed_at_all() -> None:
 
 # 4
 def test_what_the_author_wrote_is_not_learned_again() -> None:
-    assert POLICY.offered("zebra quagga", written={"zebra"}).terms == ("quagga",)
+    assert POLICY.split_offered_words("zebra quagga", written={"zebra"}).terms == ("quagga",)
 
 
 # 5
@@ -191,10 +201,10 @@ def test_every_safeguard_can_be_switched_off_for_an_experiment() -> None:
     bare = Policy(off=frozenset(Safeguard))
     young = facts(memory_created_at=START, rank=1, session_id=None, principal=None)
     assert bare.refusal(young, START) is None
-    assert bare.closed(opening(activated_at=None, cycles=0, noise=None, approved_at=None), START) == []
+    assert bare.find_refusals(opening(activated_at=None, cycles=0, noise=None, approved_at=None), START) == []
     assert bare.room([START] * 10, START) > 3
-    assert not bare.expired(START, START + timedelta(days=365))
-    assert "the" in bare.offered("the zebra", written={"zebra"}).terms
+    assert not bare.is_expired(START, START + timedelta(days=365))
+    assert "the" in bare.split_offered_words("the zebra", written={"zebra"}).terms
     assert bare.enough(["s_1"], ["ada"], shared=True)
 
 
@@ -210,7 +220,7 @@ def test_every_safeguard_can_be_switched_off_for_an_experiment() -> None:
     ],
 )
 def test_votes_by_hand(tally: dict[str, int], shared: bool, counts: int) -> None:
-    assert counted(tally, shared=shared) == counts
+    assert count_votes(tally, shared=shared) == counts
 
 
 TALLIES = st.dictionaries(st.sampled_from("abcde"), st.integers(1, 1_000))
@@ -221,6 +231,6 @@ def test_one_more_vote_never_counts_less_and_one_voice_never_more_than_the_other
     tally: dict[str, int], voter: str
 ) -> None:
     more = {**tally, voter: tally.get(voter, 0) + 1}
-    assert counted(more, shared=True) >= counted(tally, shared=True)
+    assert count_votes(more, shared=True) >= count_votes(tally, shared=True)
     others = sum(tally.values()) - tally.get(voter, 0)
-    assert counted(more, shared=True) <= 2 * others + 1
+    assert count_votes(more, shared=True) <= 2 * others + 1

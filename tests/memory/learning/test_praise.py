@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.memory.learning.desk import Desk
 
 from assay.memory.learning.rollback import Which
-from assay.memory.learning.votes import Praise, bearing, raised, subject
+from assay.memory.learning.votes import Praise, bearing, raise_for_question, subject
 from assay.memory.searching.boosts import confidence_factor
 from assay.records import Boost
 
@@ -24,13 +24,13 @@ def test_the_same_question_in_other_order_and_endings_bears_in_full() -> None:
 
 
 def test_words_of_any_question_make_nothing_alike() -> None:
-    assert raised("How is the memory used?", [Praise("How is the work done?", 5)]) == 0.0
+    assert raise_for_question("How is the memory used?", [Praise("How is the work done?", 5)]) == 0.0
 
 
 def test_votes_raise_by_a_step_each_as_far_as_their_question_bears() -> None:
     praises = [Praise("session cookie", 1), Praise("session token lifetime", 2), Praise("release branch", 5)]
     # All of the first, one word of four of the second, none of the third.
-    assert raised("cookie session", praises) == pytest.approx(0.1 * (1 + 2 / 4))
+    assert raise_for_question("cookie session", praises) == pytest.approx(0.1 * (1 + 2 / 4))
 
 
 @given(one=SUBJECTS, other=SUBJECTS)

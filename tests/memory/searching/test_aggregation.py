@@ -17,7 +17,7 @@ from assay.memory.searching.fusion import (
     floor_of,
     fuse,
     mpab,
-    shown,
+    to_result_score,
 )
 from assay.records import Boost, Channel, Explanation, FusionMethod, PassageScore
 
@@ -145,7 +145,7 @@ def explained(
         boosts=boosts,
         bound=10 / 3,
         scale=most,
-        score=shown(memory.score, ceiling=most, factor=combine_boosts(boosts, 10 / 3)),
+        score=to_result_score(memory.score, ceiling=most, factor=combine_boosts(boosts, 10 / 3)),
         floor=least,
     )
 

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 from assay.errors import BadValue
 from assay.memory.searching import boosts
-from assay.memory.searching.boosts import RankBounds, combine_boosts, confidence_factor, rank_bounds, reordered
+from assay.memory.searching.boosts import (
+    RankBounds,
+    combine_boosts,
+    confidence_factor,
+    order_by_boosted_score,
+    rank_bounds,
+)
 from assay.memory.searching.options import SearchOptions
 from assay.records import Boost
 
@@ -142,7 +148,7 @@ def test_no_set_of_boosts_moves_a_result_beyond_its_rank_bounds(rows: list[tuple
     factors = [combine_boosts([boost(factor)], bound) for _, factor in rows]
     # Rounding may put the product of a clamped factor a hair beyond the bound.
     allowed = rank_bounds(scores, bound * (1 + 1e-9))
-    for rank, place in enumerate(reordered(scores, factors), start=1):
+    for rank, place in enumerate(order_by_boosted_score(scores, factors), start=1):
         assert allowed[place].best <= rank <= allowed[place].worst
 
 
@@ -160,4 +166,4 @@ def test_what_scores_more_than_the_squared_bound_times_as_much_is_never_passed(
 
 
 def test_equals_keep_their_order() -> None:
-    assert reordered([0.5, 0.5, 0.25], [1.0, 1.0, 2.0]) == [0, 1, 2]
+    assert order_by_boosted_score([0.5, 0.5, 0.25], [1.0, 1.0, 2.0]) == [0, 1, 2]

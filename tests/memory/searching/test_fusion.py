@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from assay.errors import BadValue
 from assay.memory.searching.candidates import Fusing
-from assay.memory.searching.fusion import ceiling, fuse, ordered, replay
+from assay.memory.searching.fusion import ceiling, fuse, order_channel, replay
 from assay.records import Channel, ChannelCandidates, FusionMethod, Vote
 
 WEIGHTS = {
@@ -70,7 +70,7 @@ def test_equal_fused_scores_keep_the_order_of_the_channels() -> None:
 
 
 def test_a_passage_found_twice_counts_once_at_its_best() -> None:
-    assert ordered([(1, 0.2), (2, 0.5), (1, 0.9)]) == [(1, 0.9), (2, 0.5)]
+    assert order_channel([(1, 0.2), (2, 0.5), (1, 0.9)]) == [(1, 0.9), (2, 0.5)]
 
 
 def test_nothing_found_is_an_empty_list() -> None:
@@ -128,8 +128,8 @@ def test_replay_from_the_log_gives_the_same_order_whatever_the_ids(lists: Found,
     candidates = [
         ChannelCandidates(
             channel=channel,
-            ids=tuple(f"mem_{100 - number}" for number, _ in ordered(found)),
-            scores=tuple(score for _, score in ordered(found)),
+            ids=tuple(f"mem_{100 - number}" for number, _ in order_channel(found)),
+            scores=tuple(score for _, score in order_channel(found)),
         )
         for channel, found in lists.items()
     ]

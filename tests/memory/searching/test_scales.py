@@ -9,37 +9,45 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import BadValue
-from assay.memory.searching.fusion import CHANNEL_SCALES, FUSION_SCALES, Scale, Score, Threshold, scaled, shown
+from assay.memory.searching.fusion import (
+    CHANNEL_SCALES,
+    FUSION_SCALES,
+    Scale,
+    Score,
+    Threshold,
+    scale_scores,
+    to_result_score,
+)
 from assay.records import Channel, FusionMethod
 
 NUMBERS = st.lists(st.floats(-1e9, 1e9), max_size=30)
 
 
 def test_bm25_is_divided_by_the_best_of_the_query() -> None:
-    assert scaled(Channel.BM25, [12.0, 6.0, 3.0]) == [1.0, 0.5, 0.25]
+    assert scale_scores(Channel.BM25, [12.0, 6.0, 3.0]) == [1.0, 0.5, 0.25]
 
 
 def test_a_cosine_is_clipped_at_zero_and_not_stretched() -> None:
-    assert scaled(Channel.VECTOR, [0.8, 0.2, -0.4]) == [0.8, 0.2, 0.0]
+    assert scale_scores(Channel.VECTOR, [0.8, 0.2, -0.4]) == [0.8, 0.2, 0.0]
 
 
 @pytest.mark.parametrize("channel", [Channel.FTS5, Channel.TRIGGER, Channel.GRAPH])
 def test_a_lone_weak_match_of_the_other_channels_stays_weak(channel: Channel) -> None:
-    assert scaled(channel, [0.1]) == [0.1]
+    assert scale_scores(channel, [0.1]) == [0.1]
 
 
 @pytest.mark.parametrize("channel", Channel)
 def test_nothing_scales_to_nothing(channel: Channel) -> None:
-    assert scaled(channel, []) == []
+    assert scale_scores(channel, []) == []
 
 
 def test_bm25_scores_of_zero_stay_zero() -> None:
-    assert scaled(Channel.BM25, [0.0, 0.0]) == [0.0, 0.0]
+    assert scale_scores(Channel.BM25, [0.0, 0.0]) == [0.0, 0.0]
 
 
 @given(channel=st.sampled_from(Channel), scores=NUMBERS)
 def test_scaled_scores_lie_in_the_unit_interval_and_keep_their_order(channel: Channel, scores: list[float]) -> None:
-    found = scaled(channel, scores)
+    found = scale_scores(channel, scores)
     assert all(0.0 <= one <= 1.0 for one in found)
     places = sorted(range(len(scores)), key=scores.__getitem__)
     assert all(found[low] <= found[high] for low, high in pairwise(places))
@@ -65,5 +73,5 @@ def test_a_threshold_refuses_every_other_scale(scale: Scale) -> None:
 
 
 def test_a_shown_score_is_divided_boosted_and_clamped() -> None:
-    assert shown(0.5, ceiling=2.0, factor=1.2) == pytest.approx(0.3)
-    assert shown(3.0, ceiling=2.0) == 1.0
+    assert to_result_score(0.5, ceiling=2.0, factor=1.2) == pytest.approx(0.3)
+    assert to_result_score(3.0, ceiling=2.0) == 1.0

@@ -31,8 +31,8 @@ def test_stages_stand_in_the_order_they_ran_and_one_that_ran_twice_stands_there_
         with trace.stage(name):
             pass
     assert [stage.name for stage in trace.stages] == ["candidate", "filter", "candidate"]
-    assert trace.spent_ms("candidate") == pytest.approx(2.0)
-    assert trace.spent_ms("rerank") == 0.0
+    assert trace.total_ms("candidate") == pytest.approx(2.0)
+    assert trace.total_ms("rerank") == 0.0
 
 
 def test_a_stage_that_raises_is_kept_and_does_not_swallow() -> None:

@@ -61,7 +61,7 @@ def register(app: typer.Typer) -> None:
                 **choice,
             )
         written = None if export is None else _export(answer, export)
-        surface.show(research_verbs.ASK, answer, shown(answer, details=details))
+        surface.show(research_verbs.ASK, answer, format_answer(answer, details=details))
         if written is not None:
             surface.note(f"The whole record is in {written}")
         code = {"withheld": WITHHELD, "failed": FAILED}.get(answer.status.value, 0)
@@ -69,7 +69,7 @@ def register(app: typer.Typer) -> None:
             raise typer.Exit(code)
 
 
-def shown(answer: TracedAnswer, *, details: bool) -> RenderableType:
+def format_answer(answer: TracedAnswer, *, details: bool) -> RenderableType:
     """The answer, its references, its scores, and what the user should know."""
     parts: list[RenderableType] = [
         Text(answer.synthesis.text, style="" if not answer.synthesis.abstained else "yellow")
@@ -110,12 +110,14 @@ def _attempts(answer: TracedAnswer) -> list[RenderableType]:
     rows += [("found", answer.retrieval), *((f"answer {one.number}", one.result) for one in answer.answer_attempts)]
     table = Table("step", "score", "passed", "by dimension", "said", box=None, padding=(0, 1))
     for name, result in rows:
-        table.add_row(name, _number(result.score), _passed(result), _dimensions(result), Text(_said(result)))
+        table.add_row(
+            name, _number(result.score), _format_passed(result), _dimensions(result), Text(_format_critique(result))
+        )
     searched = Text("searched for: " + "; ".join(answer.plan.texts), style="dim")
     return [Text(), searched, table]
 
 
-def _passed(result: CheckpointResult) -> str:
+def _format_passed(result: CheckpointResult) -> str:
     return {True: "yes", False: "no", None: result.state.value}[result.passed]
 
 
@@ -123,7 +125,7 @@ def _dimensions(result: CheckpointResult) -> str:
     return "\n".join(f"{name} {score:.2f}" for name, score in result.scores.items())
 
 
-def _said(result: CheckpointResult) -> str:
+def _format_critique(result: CheckpointResult) -> str:
     if result.verdict is None or result.reason:
         return result.reason
     said = dict.fromkeys(one.critique for one in result.verdict.results if one.critique)

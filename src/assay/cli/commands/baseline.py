@@ -46,13 +46,15 @@ def register(app: typer.Typer) -> None:
         reading = lookup(surface, runs).run(run)
         baseline = bless_run(reading, at=SystemClock().now(), note=note, despite=despite, options=options)
         write_baseline(file, baseline)
-        surface.result({"file": str(file), **_head(baseline)}, f"{file}: {_told(baseline)}")
+        surface.result({"file": str(file), **_head(baseline)}, f"{file}: {_describe_baseline(baseline)}")
 
     @command(group, "show")
     def show(surface: Surface, file: FileOption = DEFAULT_FILE) -> None:
         """Show a baseline: what was blessed, when, and what it reached."""
         baseline = load_baseline(file)
-        surface.result(baseline_json(baseline), "\n".join([_told(baseline), *grid(_rows(baseline), indent="  ")]))
+        surface.result(
+            baseline_json(baseline), "\n".join([_describe_baseline(baseline), *grid(_rows(baseline), indent="  ")])
+        )
 
 
 def _head(baseline: Baseline) -> dict[str, object]:
@@ -68,7 +70,7 @@ def _head(baseline: Baseline) -> dict[str, object]:
     }
 
 
-def _told(baseline: Baseline) -> str:
+def _describe_baseline(baseline: Baseline) -> str:
     reading = baseline.reading
     note = f" ({baseline.note})" if baseline.note else ""
     wrong = f", although {'; '.join(baseline.shortcomings)} ({baseline.despite})" if baseline.shortcomings else ""

@@ -18,11 +18,11 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from assay import wiring
 from assay.cli.dataset_tables import (
-    checked_json,
-    checked_lines,
+    check_as_json,
+    check_lines,
     count,
-    imported_json,
-    imported_lines,
+    import_as_json,
+    import_lines,
     list_lines,
     overview_lines,
 )
@@ -94,10 +94,10 @@ def register_build(group: typer.Typer) -> None:
     ) -> None:
         """Make questions with gold anchors from documents; none counts until somebody has labelled it."""
         _refuse_what_is_there(to)
-        options = GenerateOptions(name=name or _named(to), per_document=per_document, most=most)
-        found = _generated(surface, path, options, builtin=builtin)
+        options = GenerateOptions(name=name or _name_of_folder(to), per_document=per_document, most=most)
+        found = _generate(surface, path, options, builtin=builtin)
         export_dataset(found.dataset, to, kind="anchored")
-        surface.result(_generated_json(found, to), "\n".join(_generated_lines(found, to)))
+        surface.result(_generation_as_json(found, to), "\n".join(_generation_lines(found, to)))
 
 
 def _register_build(group: typer.Typer) -> None:
@@ -121,7 +121,7 @@ def _register_build(group: typer.Typer) -> None:
             raise InputError("it is not said what to build from", remedy="Give --from-log.")
         _refuse_what_is_there(to)
         options = BuildOptions(
-            name=name or _named(to),
+            name=name or _name_of_folder(to),
             size=size,
             by=one_of(By)(by, "by"),
             to_label=to_label,
@@ -133,10 +133,10 @@ def _register_build(group: typer.Typer) -> None:
         export_dataset(found.dataset, to, private=True)
         if found.tasks:
             write_tasks(to / FILE_NAME, found.tasks)
-        surface.result(_built_json(found, to), "\n".join(_built_lines(found, to)))
+        surface.result(_build_as_json(found, to), "\n".join(_build_lines(found, to)))
 
 
-def _generated(surface: Surface, path: Path, options: GenerateOptions, *, builtin: bool) -> Generated:
+def _generate(surface: Surface, path: Path, options: GenerateOptions, *, builtin: bool) -> Generated:
     if builtin or not has_model(surface.settings):
         return generate(path, options)
     # The store keeps what the model replied and cost.
@@ -149,11 +149,11 @@ def _refuse_what_is_there(to: Path) -> None:
         raise InputError(f"{to} is there already", remedy="Name a folder that is not there, or is empty.")
 
 
-def _named(to: Path) -> str:
+def _name_of_folder(to: Path) -> str:
     return to.resolve().name
 
 
-def _built_json(found: Built, to: Path) -> dict[str, Any]:
+def _build_as_json(found: Built, to: Path) -> dict[str, Any]:
     return {
         "path": str(to),
         "harvested": found.harvested,
@@ -174,8 +174,8 @@ def _sources(found: Built) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def _built_lines(found: Built, to: Path) -> Iterator[str]:
-    told = _built_json(found, to)
+def _build_lines(found: Built, to: Path) -> Iterator[str]:
+    told = _build_as_json(found, to)
     yield f"{told['cases']:,} of {found.harvested:,} questions, {told['documents']:,} documents: {to}"
     sources = ", ".join(f"{count:,} {source}" for source, count in told["grades"].items())
     yield f"{found.graded:,} questions have a grade from use ({sources or 'none'})."
@@ -185,7 +185,7 @@ def _built_lines(found: Built, to: Path) -> Iterator[str]:
     yield from found.notes
 
 
-def _generated_json(found: Generated, to: Path) -> dict[str, Any]:
+def _generation_as_json(found: Generated, to: Path) -> dict[str, Any]:
     return {
         "path": str(to),
         "cases": len(found.dataset.cases),
@@ -202,7 +202,7 @@ def _kinds(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
 
 
-def _generated_lines(found: Generated, to: Path) -> Iterator[str]:
+def _generation_lines(found: Generated, to: Path) -> Iterator[str]:
     cases, documents = len(found.dataset.cases), len(found.dataset.documents)
     yield f"{cases:,} questions from {documents:,} documents, by {found.source.replace(':', ' ')}: {to}"
     for case in found.dataset.cases[:5]:
@@ -311,7 +311,7 @@ def _register_files(group: typer.Typer) -> None:
             )
         note = wiring.claim_files(surface.settings, FileKind.DATASET, [done.card.path])
         findings = check_dataset(done.dataset)
-        surface.result(imported_json(done, findings), "\n".join(imported_lines(done, findings)))
+        surface.result(import_as_json(done, findings), "\n".join(import_lines(done, findings)))
         if note:
             surface.note(note)
 
@@ -325,7 +325,7 @@ def _register_files(group: typer.Typer) -> None:
         encode_ids: EncodeOption = False,
     ) -> None:
         """Write a dataset in another format."""
-        dataset = _loaded(surface, name)
+        dataset = _load_with_progress(surface, name)
         place = export_dataset(dataset, to, kind=kind, split=split, encode_ids=encode_ids)
         losses = find_losses(dataset, place, kind, split=split)
         lost = ["what it keeps is not known: it cannot be read back"] if losses is None else losses.lines()
@@ -349,7 +349,7 @@ def _register_files(group: typer.Typer) -> None:
         seed: DatasetSeedOption = 0,
     ) -> None:
         """Share the cases of a dataset out, category by category; each part is a golden file with all documents."""
-        parts = split_dataset(_loaded(surface, name), _shares(part), seed=seed)
+        parts = split_dataset(_load_with_progress(surface, name), _shares(part), seed=seed)
         placed = {key: (one, export_dataset(one, to / f"{one.name}.json")) for key, one in parts.items()}
         rows = [
             ("part", "cases", "file"),
@@ -386,14 +386,14 @@ def _register_looks(group: typer.Typer) -> None:
                 on_read=on_read,
             )
         fixed = _fix(surface, name, found, corpus, to) if fix else None
-        surface.result(checked_json(found, fixed), "\n".join(checked_lines(name, found, fixed)))
+        surface.result(check_as_json(found, fixed), "\n".join(check_lines(name, found, fixed)))
         if not found.usable or (strict and count(found, "warning")):
             raise typer.Exit(NOT_USABLE)
 
     @command(group, "show")
     def show(surface: Surface, name: NameArgument) -> None:
         """Show what a dataset holds: sizes, kinds, grades, version and content hash."""
-        seen = overview(_loaded(surface, name))
+        seen = overview(_load_with_progress(surface, name))
         surface.show(dataset_verbs.SHOW, seen, "\n".join(overview_lines(seen)))
 
     @command(group, "list")
@@ -408,7 +408,7 @@ def _register_looks(group: typer.Typer) -> None:
         surface.result(told, "\n".join(list_lines(told["datasets"])))
 
 
-def _loaded(surface: Surface, name: str) -> Dataset:
+def _load_with_progress(surface: Surface, name: str) -> Dataset:
     with _progress(surface) as on_read:
         found = load_dataset(name, registry=wiring.registry_of(surface.settings), on_read=on_read)
     if not found.cases:

@@ -124,7 +124,7 @@ def _run(dataset: Dataset, name: str, spec: str, runs: Path) -> RunResult:
 def _lines(story: _Story) -> Iterator[str]:
     dataset, water = story.dataset, story.report.waterfall
     sizes = f"{len(dataset.documents)} documents, {len(dataset.cases)} queries"
-    yield f"Assay demo: {dataset.name} ({sizes})   {_ingested(story)}"
+    yield f"Assay demo: {dataset.name} ({sizes})   {_describe_ingest(story)}"
     yield from grid(list(_table(story)), indent=" ")
     yield f" {_counts(story)}"
     yield ""
@@ -136,7 +136,7 @@ def _lines(story: _Story) -> Iterator[str]:
     yield f"Next: assay report fts-only --runs {story.files[0].parent / RUNS} --why q001, and docs/get-started"
 
 
-def _ingested(story: _Story) -> str:
+def _describe_ingest(story: _Story) -> str:
     chunks = story.runs["default"].manifest.subject["chunks"]
     done = f"{story.ingest_s:.1f} s ingest" if story.taken_in else "taken in by an earlier run"
     return f"{done}, {chunks} chunks"

@@ -187,11 +187,11 @@ def _format_ingest(report: IngestReport) -> Iterator[str]:
     yield from (f"  {one}" for one in report.faults[:FAULTS_SHOWN])
     if len(report.faults) > FAULTS_SHOWN:
         yield f"  and {len(report.faults) - FAULTS_SHOWN:,} more; --json has them all"
-    yield from _gone(report)
+    yield from _missing_file_lines(report)
     yield from grid([("seconds", *(f"{name} {value:.2f}" for name, value in report.seconds.items()))])
 
 
-def _gone(report: IngestReport) -> Iterator[str]:
+def _missing_file_lines(report: IngestReport) -> Iterator[str]:
     if report.pruned:
         yield f"{len(report.pruned):,} no longer on disk, superseded: {_few(report.pruned)}"
     elif report.missing:

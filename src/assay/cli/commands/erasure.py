@@ -88,11 +88,11 @@ def register_forget(app: typer.Typer) -> None:
         with wiring.open_engine(surface.settings, create=False) as engine:
             plan = engine.forgetting.plan(surface.scope, what)
             if dry_run or (plan.empty and not everything):
-                surface.result(plain(plan), "\n".join(_planned(plan)))
+                surface.result(plain(plan), "\n".join(_plan_lines(plan)))
                 raise typer.Exit(0 if dry_run and not plan.empty else NOTHING_FOUND)
             _confirm_forget(surface, what, plan, yes=yes)
             done = engine.forget(surface.scope, what)
-        surface.result(plain(done), "\n".join(_done(done)))
+        surface.result(plain(done), "\n".join(_erasure_lines(done)))
         if done.left:
             raise typer.Exit(StorageError.exit_code)
 
@@ -111,7 +111,7 @@ def _hide(surface: Surface, ids: list[str], *, others: bool) -> None:
 
 def _finish(surface: Surface) -> None:
     with wiring.open_engine(surface.settings, create=False) as engine:
-        was = engine.forgetting.unfinished(surface.scope)
+        was = engine.forgetting.was_cut_short(surface.scope)
         engine.forgetting.finish(surface.scope)
     told = "finished: the database was written anew" if was else "nothing was unfinished; the database was written anew"
     surface.result({"was_unfinished": was}, told)
@@ -124,12 +124,12 @@ def _confirm_forget(surface: Surface, what: Forget, plan: ErasurePlan, *, yes: b
         raise InputError(
             "forgetting cannot be undone, and nobody is here to ask", remedy="Look with --dry-run, then --yes."
         )
-    surface.console.print("\n".join(_planned(plan)), soft_wrap=True)
+    surface.console.print("\n".join(_plan_lines(plan)), soft_wrap=True)
     whose = f"everything of the tenant {surface.scope.tenant}" if what.everything else "this"
     typer.confirm(f"Erase {whose} for good?", abort=True)
 
 
-def _planned(plan: ErasurePlan) -> Iterator[str]:
+def _plan_lines(plan: ErasurePlan) -> Iterator[str]:
     if plan.empty:
         yield "nothing of it is in the store"
         return
@@ -152,7 +152,7 @@ def _planned(plan: ErasurePlan) -> Iterator[str]:
         )
 
 
-def _done(done: Erased) -> Iterator[str]:
+def _erasure_lines(done: Erased) -> Iterator[str]:
     yield "erased" if done.rows else "no row held it"
     yield from grid([(table, f"{count:,}") for table, count in sorted(done.rows.items())], indent="  ")
     yield from (f"changed {path}" for path in done.files_changed)

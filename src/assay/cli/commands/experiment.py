@@ -112,7 +112,7 @@ def _register_run(group: typer.Typer) -> None:
         )
         book = _book(file)
         book.all()  # a file that cannot be read is told before the runs, not after them
-        found = _performed(surface, plan, runs, book.earlier(plan.series))
+        found = _perform(surface, plan, runs, book.earlier(plan.series))
         book.add(found)
         tried = book.tries()[found.id]
         surface.result(_as_json(found, tried), "\n".join(_format_experiment(found, tried)))
@@ -120,7 +120,7 @@ def _register_run(group: typer.Typer) -> None:
         raise typer.Exit(EXIT_CODES[found.verdict])
 
 
-def _performed(surface: Surface, plan: ExperimentPlan, runs: Path | None, earlier: int) -> Experiment:
+def _perform(surface: Surface, plan: ExperimentPlan, runs: Path | None, earlier: int) -> Experiment:
     place = runs or surface.settings.runs_folder or DEFAULT_RUNS
     running = Running(runs=place, clock=SystemClock())
 
@@ -273,7 +273,7 @@ def _show(surface: Surface, one: RoundNumbers) -> None:
 
 def _format_simulate(judged: SimulationJudgment, *, unsafe: bool) -> Iterator[str]:
     for one in judged.simulations:
-        yield from _told(one, unsafe=unsafe)
+        yield from _simulation_lines(one, unsafe=unsafe)
     last = max(1, len(judged.simulations[0].rounds) // 5)
     of = "" if len(judged.simulations) == 1 else f" of each of {len(judged.simulations)} simulations"
     yield f"the last {last} rounds{of} against a memory that learned nothing"
@@ -285,7 +285,7 @@ def _format_simulate(judged: SimulationJudgment, *, unsafe: bool) -> Iterator[st
         yield "Give more --rounds, --searches or --votes."
 
 
-def _told(one: Simulated, *, unsafe: bool) -> Iterator[str]:
+def _simulation_lines(one: Simulated, *, unsafe: bool) -> Iterator[str]:
     votes = f"{one.votes:,} votes ({one.counted:,} counted)"
     yield f"seed {one.seed}: {one.reads:,} reads, {votes}, {one.learned:,} terms learned"
     begun = "never applied" if one.applied_from is None else f"applied from round {one.applied_from} on"

@@ -97,8 +97,8 @@ def register(app: typer.Typer) -> None:
         with outputs.replacing(run=run, baseline=against):
             if summary and chosen is None:
                 step_summary()  # raises: there is none
-            verdict = _judged(lookup(surface, runs), run, against, options(), outputs)
-        surface.show(run_verbs.GATE, verdict.result(), _shown(verdict, verbose=surface.common.verbose))
+            verdict = _apply_gate(lookup(surface, runs), run, against, options(), outputs)
+        surface.show(run_verbs.GATE, verdict.result(), _format_verdict(verdict, verbose=surface.common.verbose))
         surface.caveats(verdict.caveats)
         raise typer.Exit(verdict.exit_code)
 
@@ -128,7 +128,7 @@ def _file_after(option: str, arguments: Sequence[str]) -> Path | None:
     return Path(found) if found else None
 
 
-def _judged(place: Lookup, run: str, against: str | None, options: GateOptions, outputs: Outputs) -> Verdict:
+def _apply_gate(place: Lookup, run: str, against: str | None, options: GateOptions, outputs: Outputs) -> Verdict:
     """The verdict, with its files written."""
     reading = place.run(run)
     question = ask(reading, None if against is None else place.baseline(against), options)
@@ -137,7 +137,7 @@ def _judged(place: Lookup, run: str, against: str | None, options: GateOptions, 
     return verdict
 
 
-def _shown(verdict: Verdict, *, verbose: bool) -> str:
+def _format_verdict(verdict: Verdict, *, verbose: bool) -> str:
     """What is wrong, and how much is right; everything with --verbose, or where nothing is wrong."""
     passed = len(verdict.of(Status.PASS))
     if verdict.passed:

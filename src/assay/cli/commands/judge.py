@@ -17,11 +17,11 @@ from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from assay import wiring
 from assay.cli.judge_lines import (
-    calibrated_lines,
     calibration_json,
+    calibration_lines,
     calibration_list_lines,
-    judged_json,
-    judged_lines,
+    judgement_as_json,
+    judgement_lines,
     rerun_lines,
     spot_lines,
 )
@@ -110,7 +110,7 @@ def _register_run(group: typer.Typer) -> None:
                 fresh=fresh,
             )
             judged = judge_run(result, dataset, judges, bench)
-        surface.result(judged_json(judged), "\n".join(judged_lines(judged)))
+        surface.result(judgement_as_json(judged), "\n".join(judgement_lines(judged)))
 
 
 def _register_rerun(group: typer.Typer) -> None:
@@ -190,7 +190,7 @@ def _register_calibrate(group: typer.Typer) -> None:
             )
             with store.writing(surface.scope) as work:
                 work.judging.put_calibration(found.calibration)
-        surface.result(calibration_json(found.calibration), "\n".join(calibrated_lines(found.calibration, judge.name)))
+        surface.result(calibration_json(found.calibration), "\n".join(calibration_lines(found.calibration, judge.name)))
         if not found.calibration.passed:
             raise typer.Exit(BELOW_THE_FLOOR)
 

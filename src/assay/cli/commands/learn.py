@@ -79,7 +79,7 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Take back votes, promotions and learned terms: of a memory, from a moment on, by a writer."""
         done = surface.call(learning_verbs.ROLL_BACK, memory_id=memory, since=since, writer=writer)
-        surface.show(learning_verbs.ROLL_BACK, done, _taken_back(done))
+        surface.show(learning_verbs.ROLL_BACK, done, _describe_undo(done))
 
 
 def _lines(stands: LearningStatus) -> Iterator[str]:
@@ -116,7 +116,7 @@ def _values(state: Any) -> str:
     return ", ".join(f"{name} {value}" for name, value in sorted(state.items()))
 
 
-def _taken_back(done: RolledBack) -> str:
+def _describe_undo(done: RolledBack) -> str:
     if not done.memories:
         return "nothing to take back"
     counts = f"{done.votes} votes, {done.promotions} promotions, {done.terms} terms"

@@ -110,7 +110,7 @@ def register_save(app: typer.Typer) -> None:
             source_id=source_id,
             automated=automated,
         )
-        surface.show(memory_verbs.SAVE, outcome, "\n".join(told(outcome)))
+        surface.show(memory_verbs.SAVE, outcome, "\n".join(describe_save(outcome)))
         if outcome.decision is SaveDecision.REJECT:
             raise typer.Exit(NOTHING_KEPT)
 
@@ -121,7 +121,7 @@ def _labels(given: list[str] | None) -> list[str] | None:
     return [label for label in given if label] if given else None
 
 
-def told(outcome: SaveOutcome) -> list[str]:
+def describe_save(outcome: SaveOutcome) -> list[str]:
     """What became of a draft, in a line, and what else should be known of it."""
     lines = [_headline(outcome)]
     lines += [f"  masked {mask.kind} in {mask.where} ({mask.length} characters)" for mask in outcome.masks]
@@ -316,7 +316,7 @@ def register_update(app: typer.Typer) -> None:
         if not changes:
             raise InputError("nothing to change was given", remedy="See `assay update --help` for what can be changed.")
         outcome = surface.call(memory_verbs.UPDATE, memory_id=memory_id, **changes)
-        surface.show(memory_verbs.UPDATE, outcome, "\n".join(told(outcome)))
+        surface.show(memory_verbs.UPDATE, outcome, "\n".join(describe_save(outcome)))
         if outcome.decision is SaveDecision.REJECT:
             raise typer.Exit(NOTHING_KEPT)
 
@@ -476,10 +476,10 @@ def register_restore(app: typer.Typer) -> None:
     def restore(surface: Surface, memory_id: IdArgument) -> None:
         """Bring back a forgotten, quarantined or superseded memory, or take a merge apart; later saves stay."""
         done = surface.call(memory_verbs.RESTORE, memory_id=memory_id)
-        surface.show(memory_verbs.RESTORE, done, restored(done))
+        surface.show(memory_verbs.RESTORE, done, describe_restore(done))
 
 
-def restored(done: SaveOutcome) -> str:
+def describe_restore(done: SaveOutcome) -> str:
     """What was undone, and what now speaks against it."""
     lines = [f"restored {done.memory_id}: {'; '.join(step.detail for step in done.steps)}"]
     lines += [f"  contradicts {other}; both stay" for other in done.contradicts]

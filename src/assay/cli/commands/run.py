@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from assay import wiring
-from assay.cli.run_table import channel_table, ended, table
+from assay.cli.run_table import channel_table, describe_endings, table
 from assay.cli.runs import RunsOption
 from assay.cli.surface import Surface, command
 from assay.errors import AssayError, InputError
@@ -249,10 +249,10 @@ def _counting(on_case: Callable[[int, int], None]) -> Callable[[int, int, CaseRe
 def _finish(surface: Surface, results: list[RunResult], trec: Path | None, dataset: Dataset) -> None:
     for result in results:
         _write_trec(result, trec, several=len(results) > 1)
-    notes = [_stored(surface, result, dataset) for result in results]
+    notes = [_store_run(surface, result, dataset) for result in results]
     floors = {**results[0].floors, **name_floors(surface.settings.floors)}
     first = next(iter(results[0].aggregates), None)
-    said = [*map(ended, results), sentence(results, first) if first else ""]
+    said = [*map(describe_endings, results), sentence(results, first) if first else ""]
     said += [f"Written to {result.folder}" for result in results]
     channels = channel_table(results)
     shown = "\n".join([table(results, floors), "", *([channels, ""] if channels else []), *filter(None, said)])
@@ -284,7 +284,7 @@ def _as_json(result: RunResult, note: str | None) -> dict[str, Any]:
     return {**START.to_json(result.summary([note] if note else [])), "folder": str(result.folder)}
 
 
-def _stored(surface: Surface, result: RunResult, dataset: Dataset) -> str | None:
+def _store_run(surface: Surface, result: RunResult, dataset: Dataset) -> str | None:
     """Also keep a row in the store, where there is one. A store that cannot take it costs a note, not the run."""
     there = surface.common.db is not None or Path(surface.settings.db).is_file()
     if not there or importlib.util.find_spec("sqlalchemy") is None:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from assay.cli.commands.memories import IdArgument
-from assay.cli.hits import shown
+from assay.cli.hits import format_results
 from assay.cli.surface import Surface, command
 from assay.records import FolderMode, Intent, Mode, Tier
 from assay.records.learning import Observed, Validated
@@ -94,7 +94,7 @@ def register_search(app: typer.Typer) -> None:
             "explain": explain,
         }
         found = surface.call(searching.SEARCH, run_once=True, **given)
-        surface.show(searching.SEARCH, found, shown(found, searching.SEARCH.make(given)))
+        surface.show(searching.SEARCH, found, format_results(found, searching.SEARCH.make(given)))
 
 
 # --- `assay validate`: say that a memory was useful, or was not ---
@@ -134,10 +134,10 @@ def register_validate(app: typer.Typer) -> None:
             event_key=key,
             note=note,
         )
-        surface.show(usage.VALIDATE, done, told(done))
+        surface.show(usage.VALIDATE, done, describe_validation(done))
 
 
-def told(done: Validated) -> str:
+def describe_validation(done: Validated) -> str:
     """What a verdict did, in a few lines."""
     if not done.counted:
         return f"{done.memory_id}: nothing changed, {done.reason}; confidence {done.confidence:.2f}"
@@ -164,7 +164,7 @@ def register_rate(app: typer.Typer) -> None:
     def rate(surface: Surface, log_id: AnswerArgument, useful: UsefulOption = True) -> None:
         """Say that an answer was useful or was not: it counts for the memories that it cites."""
         rating = surface.call(research_verbs.RATE, run_once=True, log_id=log_id, was_useful=useful)
-        surface.show(research_verbs.RATE, rating, "\n".join(map(told, rating.memories)))
+        surface.show(research_verbs.RATE, rating, "\n".join(map(describe_validation, rating.memories)))
 
 
 # --- `assay observe`: tell what an agent read or wrote, so that use says what results were worth ---
@@ -197,10 +197,10 @@ def register_observe(app: typer.Typer) -> None:
         given = {"session_id": session, "memory_id": memory, "path": path, "wrote": text, "event_key": key}
         event = {name: value for name, value in given.items() if value is not None}
         done = surface.call(usage.RECORD, run_once=True, events=[event])
-        surface.show(usage.RECORD, done, _told(done.recorded[0], session))
+        surface.show(usage.RECORD, done, _describe_events(done.recorded[0], session))
 
 
-def _told(done: Observed, session: str) -> str:
+def _describe_events(done: Observed, session: str) -> str:
     if not done.events:
         return f"nothing recorded: no search of the session {session} returned it"
     lines = [f"{done.new} new, {done.repeated} recorded before"]

@@ -168,12 +168,12 @@ def register_trust(app: typer.Typer) -> None:
         if list_all:
             _list(surface, approved)
         elif remove:
-            _remove(surface, approved, _chosen(file))
+            _remove(surface, approved, _choose_file(file))
         else:
-            _approve(surface, approved, _chosen(file), yes=yes)
+            _approve(surface, approved, _choose_file(file), yes=yes)
 
 
-def _chosen(file: Path | None) -> Path:
+def _choose_file(file: Path | None) -> Path:
     if file is not None:
         return file.expanduser() / FILE_NAME if file.expanduser().is_dir() else file.expanduser()
     found = find_file(Path.cwd(), os.environ)
@@ -275,12 +275,12 @@ def register_health(app: typer.Typer) -> None:
     def health(surface: Surface) -> None:
         """Ask every channel for something it must find, and show indexes, gate, learning, tests and drift."""
         found = surface.call(verb.HEALTH)
-        surface.show(verb.HEALTH, found, _shown(found))
+        surface.show(verb.HEALTH, found, _format_health(found))
         if any(one.state == "silent" for one in found.parts):
             raise typer.Exit(StorageError.exit_code)
 
 
-def _shown(found: HealthReport) -> Text:
+def _format_health(found: HealthReport) -> Text:
     width = max(len(one.name) for one in found.parts)
     lines = [
         Text.assemble((f"{one.state:<9}", _HEALTH_STYLES.get(one.state, "")), f"{one.name:<{width}}  {one.reason}")

@@ -44,11 +44,11 @@ def register(app: typer.Typer) -> None:
     def replay(surface: Surface, flag: FlagArgument, last: LastOption = 200) -> None:
         """Ask the newest searches of use again, with a flag as it is and as it is not, and compare."""
         with wiring.open_engine(surface.settings) as engine:
-            summary = _replayed(engine, surface.scope, flag, last)
+            summary = _replay(engine, surface.scope, flag, last)
         surface.result(asdict(summary), "\n".join(grid([_HEAD, _row(flag, summary)])))
 
 
-def _replayed(engine: Engine, scope: Scope, flag: str, last: int) -> ShadowSummary:
+def _replay(engine: Engine, scope: Scope, flag: str, last: int) -> ShadowSummary:
     from assay.online.ladder import summarise_shadows  # noqa: PLC0415 - the extra "memory"
     from assay.online.shadow import replay  # noqa: PLC0415 - the extra "memory"
 

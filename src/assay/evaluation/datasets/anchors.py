@@ -284,7 +284,7 @@ def notes_of(dataset: Dataset, corpus_root: Path | None = None) -> Notes:
     return Notes(tuple(read_notes(corpus_root)), Notes(dataset.documents) if dataset.documents else None)
 
 
-def unresolved_anchors(dataset: Dataset, notes: Notes) -> Iterator[Unresolved]:
+def find_unresolved_anchors(dataset: Dataset, notes: Notes) -> Iterator[Unresolved]:
     """Every support that does not hold, with proposals."""
     for case in dataset.cases:
         for position in range(len(case.anchors.supports) if case.anchors else 0):

@@ -188,12 +188,12 @@ _FILES = {"save-scenarios": "save_scenarios.jsonl", "save-scenarios-held-out": "
 """Those that are one file; the others are a folder with a golden file."""
 
 
-def bundled_names() -> list[str]:
+def list_bundled() -> list[str]:
     """The datasets that come with Assay."""
-    return [name for name in REQUIREMENTS if bundled_path(name) is not None]
+    return [name for name in REQUIREMENTS if find_bundled(name) is not None]
 
 
-def bundled_path(name: str) -> Path | None:
+def find_bundled(name: str) -> Path | None:
     """Where a bundled dataset lies; None if there is none of that name."""
     place = Path(str(files("assay"))) / "datasets" / _FILES.get(name, f"{name}/golden.json")
     return place if name in REQUIREMENTS and place.is_file() else None

@@ -478,7 +478,7 @@ def is_unlabelled(case: Case) -> bool:
     return is_generated(case) and ACCEPTED not in case.tags
 
 
-def unlabelled_cases(dataset: Dataset) -> Iterator[Finding]:
+def find_unlabelled_cases(dataset: Dataset) -> Iterator[Finding]:
     """Return one finding about generated cases that nobody has accepted."""
     found = [case.id for case in dataset.cases if is_unlabelled(case)]
     if found:

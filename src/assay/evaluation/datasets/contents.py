@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.errors import BadValue, NothingMeasured
-from assay.evaluation.datasets.bundled import bundled_names
+from assay.evaluation.datasets.bundled import list_bundled
 from assay.evaluation.datasets.checks import label_sources
 from assay.evaluation.datasets.loading import load_dataset
 from assay.records.datasets import DatasetOverview, LeastMedianMost, ListedDataset
@@ -80,7 +80,7 @@ def _count_kinds(kinds: Iterable[str]) -> dict[str, int]:
 def list_datasets(imported: Iterable[Imported]) -> tuple[ListedDataset, ...]:
     """Return the datasets that come with Assay, then the imported ones."""
     return (
-        *map(_describe_bundled, bundled_names()),
+        *map(_describe_bundled, list_bundled()),
         *(
             ListedDataset(
                 name=card.name,

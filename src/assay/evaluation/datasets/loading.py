@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.errors import InputError, NothingMeasured, RecordNotFound
-from assay.evaluation.datasets.bundled import SETS, bundled_names, bundled_path, saves_dataset
+from assay.evaluation.datasets.bundled import SETS, find_bundled, list_bundled, saves_dataset
 from assay.evaluation.datasets.formats import (
     DatasetWriteRequest,
     OnRead,
@@ -55,7 +55,7 @@ def load_dataset(
 ) -> Dataset:
     """The dataset of that name or at that path."""
     asked = str(name_or_path)
-    bundled = bundled_path(asked)
+    bundled = find_bundled(asked)
     if bundled is not None and asked in SETS:
         return saves_dataset(asked)
     if bundled is not None:
@@ -71,8 +71,8 @@ def load_dataset(
 
 def load_named(name: str, registry: Registry) -> Dataset:
     """Load a bundled or an imported dataset by its name; the name is never read as a path."""
-    if bundled_path(name) is None and registry.path_of(name) is None:
-        known = ", ".join(dict.fromkeys([*bundled_names(), *registry.names()]))
+    if find_bundled(name) is None and registry.path_of(name) is None:
+        known = ", ".join(dict.fromkeys([*list_bundled(), *registry.names()]))
         raise RecordNotFound(f"there is no dataset {name!r}", remedy=f"Name one of {known}.")
     return load_dataset(name, registry=registry)
 
@@ -181,7 +181,7 @@ def _format_in(folder: Path) -> str:
 
 
 def _not_found(asked: str, registry: Registry | None) -> RecordNotFound:
-    known = [*bundled_names(), *(registry.names() if registry is not None else [])]
+    known = [*list_bundled(), *(registry.names() if registry is not None else [])]
     near = difflib.get_close_matches(asked, known, n=1)
     hint = f"Did you mean {near[0]!r}? " if near else ""
     return RecordNotFound(
@@ -282,7 +282,7 @@ def import_dataset(
     found = read_path(path, name=name, source=source or Source(), on_read=on_read)
     if not found.cases:
         raise NothingMeasured(f"{path} holds no cases", remedy="Give a dataset with at least one query.")
-    if bundled_path(found.name) is not None:
+    if find_bundled(found.name) is not None:
         raise InputError(f"{found.name!r} is a dataset that comes with Assay", remedy="Give another --name.")
     dataset = found if version is None else replace(found, version=version)
     card, new = registry.add(dataset, origin=str(path.resolve()), clock=clock, replacing=replacing)

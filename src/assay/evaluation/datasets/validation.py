@@ -11,18 +11,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import BadValue, MalformedFile, NothingMeasured, UnresolvedAnchors
-from assay.evaluation.datasets.anchors import Relocation, Unresolved, notes_of, unresolved_anchors
-from assay.evaluation.datasets.bundled import REQUIREMENTS, bundled_path, missing_kinds
+from assay.evaluation.datasets.anchors import Relocation, Unresolved, find_unresolved_anchors, notes_of
+from assay.evaluation.datasets.bundled import REQUIREMENTS, find_bundled, missing_kinds
 from assay.evaluation.datasets.checks import (
     Finding,
     Severity,
     backward_grades,
     error,
+    find_unlabelled_cases,
     is_unlabelled,
     leaks,
     misfits,
     some,
-    unlabelled_cases,
     warning,
     weak_labels,
     worst_first,
@@ -86,7 +86,7 @@ def check_path(
         return Checked(dataset=None, findings=(*problems, _unreadable(problem)), unresolved=())
     unresolved = _find_unresolved(dataset, corpus_root)
     found = [*problems, *_all(dataset, unresolved, exclude_unresolved=exclude_unresolved)]
-    if bundled_path(name_or_path) is None:
+    if find_bundled(name_or_path) is None:
         found += _check_unchanged(dataset, name_or_path, registry)
     else:
         found += missing_kinds(dataset, REQUIREMENTS[name_or_path])
@@ -98,7 +98,7 @@ def _all(dataset: Dataset, unresolved: tuple[Unresolved, ...], *, exclude_unreso
     yield from (_anchor_finding(unresolved_anchor, excluded=exclude_unresolved) for unresolved_anchor in unresolved)
     # A note that is saved after another on the same subject repeats its words: that is what it is for.
     yield from leaks(replace(dataset, cases=tuple(case for case in dataset.cases if case.save is None)))
-    yield from unlabelled_cases(dataset)
+    yield from find_unlabelled_cases(dataset)
     yield from weak_labels(dataset)
     yield from backward_grades(dataset)
 
@@ -106,7 +106,7 @@ def _all(dataset: Dataset, unresolved: tuple[Unresolved, ...], *, exclude_unreso
 def _find_unresolved(dataset: Dataset, corpus_root: Path | None) -> tuple[Unresolved, ...]:
     if corpus_root is None and not dataset.documents:
         return ()
-    return tuple(unresolved_anchors(dataset, notes_of(dataset, corpus_root)))
+    return tuple(find_unresolved_anchors(dataset, notes_of(dataset, corpus_root)))
 
 
 def _anchor_finding(unresolved: Unresolved, *, excluded: bool) -> Finding:
@@ -170,7 +170,7 @@ def for_scoring(dataset: Dataset, *, exclude_unresolved: bool = False, corpus_ro
     if not dataset.cases:
         raise NothingMeasured(f"{dataset.name} holds no cases", remedy="Give a dataset with at least one query.")
     dataset, unlabelled = _drop_unlabelled(dataset)
-    gone = unresolved_anchors(dataset, notes_of(dataset, corpus_root)) if _has_notes(dataset, corpus_root) else ()
+    gone = find_unresolved_anchors(dataset, notes_of(dataset, corpus_root)) if _has_notes(dataset, corpus_root) else ()
     wrong = tuple(
         dict.fromkeys(unresolved_anchor.case_id for unresolved_anchor in gone if unresolved_anchor.blocks_scoring)
     )

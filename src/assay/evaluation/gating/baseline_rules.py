@@ -292,7 +292,7 @@ def telling_metric(metrics: Sequence[str]) -> str | None:
     return next((metric for name in TELLING for metric in metrics if names.get(metric) == name), None)
 
 
-def lost_cases(before: Reading, after: Reading, metric: str) -> list[str]:
+def find_lost_cases(before: Reading, after: Reading, metric: str) -> list[str]:
     """Cases above 0 in the baseline that are 0 or failed now, beyond the noise of repeats."""
     was, now = before.values(metric), after.outcomes[metric]
     return [
@@ -312,9 +312,9 @@ def _noise(before: Reading, after: Reading, metric: str, case: str) -> float:
     return math.hypot(*(reading.noise.get(metric, {}).get(case, 0.0) for reading in (before, after)))
 
 
-def gained_cases(before: Reading, after: Reading, metric: str) -> list[str]:
+def find_gained_cases(before: Reading, after: Reading, metric: str) -> list[str]:
     """Cases that were 0 or failed in the baseline and are above 0 now, beyond the noise of repeats."""
-    return lost_cases(after, before, metric)
+    return find_lost_cases(after, before, metric)
 
 
 def is_steady(before: Reading, after: Reading, metric: str) -> bool:
@@ -328,7 +328,7 @@ def is_steady(before: Reading, after: Reading, metric: str) -> bool:
 
 
 def _judge_lost(before: Reading, after: Reading, metric: str, options: GateOptions) -> RuleVerdict:
-    lost, gained = lost_cases(before, after, metric), gained_cases(before, after, metric)
+    lost, gained = find_lost_cases(before, after, metric), find_gained_cases(before, after, metric)
     steady = is_steady(before, after, metric)
     units = _independent(lost, gained, {**before.clusters, **after.clusters})
     p = _chance(units[0] - options.lost, units[1])

@@ -221,7 +221,7 @@ class Target(NamedTuple):
     value: float
     meaning: str
 
-    def met_by(self, value: float) -> bool:
+    def is_met_by(self, value: float) -> bool:
         """Whether a value reaches it."""
         return value > self.value or (self.least == AT_LEAST and value == self.value)
 
@@ -259,7 +259,7 @@ def judge_agent_memory(question: Question) -> Iterator[RuleVerdict]:
 
 
 def _judge_target(run: Reading, target: Target, value: float) -> RuleVerdict:
-    met = target.met_by(value)
+    met = target.is_met_by(value)
     return RuleVerdict(
         rule=AGENT_MEMORY_RULE,
         about=target.metric,

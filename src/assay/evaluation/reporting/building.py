@@ -158,7 +158,7 @@ def _waterfall_json(water: Waterfall) -> dict[str, Any]:
         "gold": len(water.fates),
         "missed": len(water.missed),
         "untried": water.untried,
-        "passed": {step.value: water.reached(step) for step in water.steps},
+        "passed": {step.value: water.count_reached(step) for step in water.steps},
         "not_known": {step.value: water.doubtful(step) for step in water.steps},
         "lost": {stage.value: count for stage, count in water.lost.items()},
     }

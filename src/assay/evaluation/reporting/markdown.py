@@ -50,7 +50,7 @@ def _head(report: Report) -> Iterator[str]:
     word = "NO VERDICT" if report.status is LineStatus.NOT_GATED else report.status.value
     yield f"**{word}**: {plain(report.verdict)}"
     against = f", compared with {plain(report.baseline)}" if report.baseline else ""
-    cases = wording.counted(report.counts.items()) or "no cases"
+    cases = wording.join_counts(report.counts.items()) or "no cases"
     yield f"{plain(report.run)} on {plain(report.dataset)}, {report.date}{against}. Cases: {cases}."
     if report.rulings:
         yield "\n".join(f"- **{ruling.status.value}** {plain(ruling.sentence)}" for ruling in report.rulings)
@@ -94,7 +94,7 @@ def _configuration(report: Report) -> Iterator[str]:
         yield "The same in both: " + ", ".join(f"{plain(setting.name)} {plain(setting.now)}" for setting in same) + "."
 
 
-def _lost_evidence(report: Report) -> Iterator[str]:
+def _evidence_lines(report: Report) -> Iterator[str]:
     yield "## Where evidence was lost"
     water = report.waterfall
     if water is None:
@@ -103,7 +103,7 @@ def _lost_evidence(report: Report) -> Iterator[str]:
     yield f"{len(water.missed):,} of {len(water.fates):,} gold items were not among the first {water.k} results."
     rows = [["gold", str(len(water.fates)), wording.NOTHING]]
     rows += [
-        [wording.step_name(step, water.k), str(water.reached(step)), str(water.doubtful(step) or wording.NOTHING)]
+        [wording.step_name(step, water.k), str(water.count_reached(step)), str(water.doubtful(step) or wording.NOTHING)]
         for step in water.steps
     ]
     yield _table(["step", "passed", "not known"], rows, right=1)
@@ -219,7 +219,7 @@ _PARTS = (
     _head,
     _summary,
     _configuration,
-    _lost_evidence,
+    _evidence_lines,
     _advice,
     _breakdowns,
     _latency,

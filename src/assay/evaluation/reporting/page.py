@@ -48,7 +48,8 @@ def draw_funnel(water: Waterfall) -> Figure:
     """Draw how many gold items passed each step, and of how many that is not known."""
     steps = [FunnelStep("gold", len(water.fates), 0)]
     steps += [
-        FunnelStep(wording.step_name(step, water.k), water.reached(step), water.doubtful(step)) for step in water.steps
+        FunnelStep(wording.step_name(step, water.k), water.count_reached(step), water.doubtful(step))
+        for step in water.steps
     ]
     return funnel(steps)
 
@@ -102,7 +103,7 @@ def html_page(report: Report, plotly: str | None) -> str:
             funnel=None if report.waterfall is None else draw_funnel(report.waterfall),
             breakdowns=[(found, draw_breakdown(found)) for found in report.breakdowns],
             latency=draw_latency(report),
-            untimed=wording.counted(left_out.items()),
+            untimed=wording.join_counts(left_out.items()),
         )
     )
     return text.lstrip() + "\n"

@@ -263,7 +263,7 @@ def line_of(aggregate: Aggregate, *, floor: float | None = None) -> SummaryLine:
         lowest=aggregate.spec.entry.lowest,
         highest=aggregate.spec.entry.highest,
         scored=aggregate.scored,
-        others=wording.counted((_plain(kind), count) for kind, count in aggregate.others.items()),
+        others=wording.join_counts((_plain(kind), count) for kind, count in aggregate.others.items()),
     )
 
 

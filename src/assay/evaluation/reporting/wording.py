@@ -69,7 +69,7 @@ def floor(line: SummaryLine) -> str:
     return f"{sign} {line.floor:g}{f' {line.unit}' if line.unit else ''}"
 
 
-def counted(pairs: Iterable[tuple[str, int]]) -> str:
+def join_counts(pairs: Iterable[tuple[str, int]]) -> str:
     """Counts by name, those of 0 left out."""
     return ", ".join(f"{count:,} {name}" for name, count in pairs if count)
 

@@ -437,7 +437,7 @@ class Journal:
                 f"another process is writing the run {self._files.path.name}", remedy="Wait for it, or end it first."
             ) from problem
 
-    def done(self) -> tuple[CaseResult, ...]:
+    def load_cases(self) -> tuple[CaseResult, ...]:
         """What is there already."""
         return self._files.read_cases()
 

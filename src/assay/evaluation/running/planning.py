@@ -244,7 +244,7 @@ def _apportion(places: int, sizes: Sequence[int]) -> list[int]:
 
 def guard_coverage(dataset: Dataset, system: System, case_ids: Sequence[str]) -> None:
     """Refuse to score a system whose index lacks documents the cases need; others are accepted."""
-    needed = _needed_documents(dataset, case_ids)
+    needed = _find_needed_documents(dataset, case_ids)
     held = system.holds(needed)
     missing = (
         {} if held is None else {identifier: case for identifier, case in needed.items() if identifier not in held}
@@ -259,7 +259,7 @@ def guard_coverage(dataset: Dataset, system: System, case_ids: Sequence[str]) ->
         )
 
 
-def _needed_documents(dataset: Dataset, case_ids: Sequence[str]) -> dict[str, str]:
+def _find_needed_documents(dataset: Dataset, case_ids: Sequence[str]) -> dict[str, str]:
     """Every relevant document, with the first case that needs it."""
     wanted, needed = set(case_ids), dict[str, str]()
     for case in dataset.cases:

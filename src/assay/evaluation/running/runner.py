@@ -236,7 +236,7 @@ class _Loop:
             done = (
                 {}
                 if journal is None
-                else {(result.case_id, result.repeat): result for result in reversed(journal.done())}
+                else {(result.case_id, result.repeat): result for result in reversed(journal.load_cases())}
             )
             for result in done.values():
                 self._spending.add(result)

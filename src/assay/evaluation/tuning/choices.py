@@ -214,7 +214,7 @@ class LoggedCase:
 def gather(system: AssaySystem, cases: Iterable[Case], *, k: int) -> list[LoggedCase]:
     """Ask every case that has grades, once, and keep what was logged."""
     adaptive = bool(system.subject()["flags"]["adaptive_fusion"])
-    found = [logged_case(case, system.trail(case, k), adaptive=adaptive) for case in cases if case.grades]
+    found = [make_logged_case(case, system.trail(case, k), adaptive=adaptive) for case in cases if case.grades]
     if not found:
         raise NothingMeasured(
             "no case has graded documents, and fusion is tuned on those",
@@ -223,7 +223,7 @@ def gather(system: AssaySystem, cases: Iterable[Case], *, k: int) -> list[Logged
     return found
 
 
-def logged_case(case: Case, trail: Trail, *, adaptive: bool) -> LoggedCase:
+def make_logged_case(case: Case, trail: Trail, *, adaptive: bool) -> LoggedCase:
     """A case and its search, as tuning sees them."""
     classes = case.equivalence or NO_CLASSES
     return LoggedCase(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from assay.errors import BadValue, NothingMeasured
 from assay.evaluation.tuning.choices import FusionChoice, LoggedCase, memory_of, weights_of
-from assay.memory.searching.fusion import COUNTED, scaled
+from assay.memory.searching.fusion import COUNTED, scale_scores
 from assay.metrics.catalog import FromRanking
 from assay.metrics.ordering import UNJUDGED
 from assay.metrics.ranking import Columns, Kernel, RankingQuestion, answer
@@ -230,7 +230,7 @@ def _votes(logged_case: LoggedCase) -> dict[str, list[tuple[int, float]]]:
         if channel.value not in lists:
             continue
         offered = lists[channel.value]
-        values = scaled(channel, offered.scores)
+        values = scale_scores(channel, offered.scores)
         for rank, (passage, value) in enumerate(zip(offered.ids, values, strict=True), start=1):
             found.setdefault(passage, [(0, 0.0)] * len(CHANNELS))[place] = (rank, value)
     return found

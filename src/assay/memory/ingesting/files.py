@@ -82,10 +82,10 @@ def walk(
     paths: Sequence[Path], *, root: Path | None = None, globs: Sequence[str] = (), follow_links: bool = False
 ) -> Walked:
     """Every file that the paths lead to, below the root that is named or that the paths suggest."""
-    return _Walk((root or suggested_root(paths)).resolve(), tuple(globs), follow_links=follow_links).over(paths)
+    return _Walk((root or suggest_root(paths)).resolve(), tuple(globs), follow_links=follow_links).over(paths)
 
 
-def suggested_root(paths: Sequence[Path]) -> Path:
+def suggest_root(paths: Sequence[Path]) -> Path:
     """The working folder when it holds every path, else the nearest folder that does, short of the whole disk."""
     here = Path.cwd().resolve()
     places = [place for place in map(_resolve, paths) if place is not None]
@@ -230,7 +230,7 @@ def _resolve(path: Path) -> Path | None:
         return None
 
 
-def changed(before: Sequence[FoundFile], after: Sequence[FoundFile]) -> Iterator[str]:
+def find_changed(before: Sequence[FoundFile], after: Sequence[FoundFile]) -> Iterator[str]:
     """Source ids of files that came, went, or differ in size or time."""
     old = {old_file.source_id: (old_file.size, old_file.changed_ns) for old_file in before}
     new = {new_file.source_id: (new_file.size, new_file.changed_ns) for new_file in after}

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from assay.clock import Clock
 from assay.embedding.protocol import Embedder, Progress, Vectors
 from assay.embedding.wrappers import AroundEmbedder
-from assay.memory.ingesting.files import FoundFile, Walked, changed, read_file, suggested_root, walk, walk_again
+from assay.memory.ingesting.files import FoundFile, Walked, find_changed, read_file, suggest_root, walk, walk_again
 from assay.memory.ingesting.report import Fate, IngestReport, Skip, spread
 from assay.memory.saving import Refused, Saver
 from assay.records import Draft, Format, SaveDecision, SaveOutcome, Scope
@@ -398,12 +398,12 @@ def watch(
     on_file: OnFile | None = None,
 ) -> None:
     """Take in everything once, then what has changed since, round after round."""
-    root = root or suggested_root(paths)  # once: a path that goes away must not move it
+    root = root or suggest_root(paths)  # once: a path that goes away must not move it
     before = walk(paths, root=root, globs=globs, follow_links=follow_links)
     on_report(ingester.take(scope, before, gate=gate, prune=prune, on_file=on_file))
     while not wait():
         after = walk_again(paths, root=root, globs=globs, follow_links=follow_links)
-        names = frozenset(changed(before.files, after.files))
+        names = frozenset(find_changed(before.files, after.files))
         if names:
             there = tuple(file for file in after.files if file.source_id in names)
             gone = sorted(names - {known_file.source_id for known_file in there})

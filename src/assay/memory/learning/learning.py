@@ -121,7 +121,7 @@ def read_standing(work: Work, policy: Policy, flag: FlagState, now: datetime) ->
     )
     every = work.learned_terms.of()
     limits = policy.limits
-    closed = tuple(policy.closed(opening, now))
+    closed = tuple(policy.find_refusals(opening, now))
     return LearningStatus(
         on=flag.on,
         applying=flag.on and not closed,

@@ -169,7 +169,7 @@ class Policy:
     def _refuse(self, safeguard: Safeguard, said: str) -> Refusal | None:
         return Refusal(safeguard, said) if self.holds(safeguard) else None
 
-    def offered(self, query: str, written: Collection[str]) -> Offered:
+    def split_offered_words(self, query: str, written: Collection[str]) -> Offered:
         """The words of a query that a memory may learn; `written` are the words that it already has."""
         found = dict.fromkeys(words(query)[:READ_WORDS])
         denied = tuple(one for one in found if self.holds(Safeguard.DENYLIST) and not learnable(one))
@@ -192,7 +192,7 @@ class Policy:
         recent = sum(now - one < self.limits.window for one in learned_at)
         return max(self.limits.terms - recent, 0)
 
-    def expired(self, learned_at: datetime, now: datetime) -> bool:
+    def is_expired(self, learned_at: datetime, now: datetime) -> bool:
         """Whether a term has come to its end."""
         return self.holds(Safeguard.TTL) and now - learned_at >= self.limits.ttl
 
@@ -202,7 +202,7 @@ class Policy:
         """When the shadow period ends."""
         return activated_at + self.limits.shadow
 
-    def closed(self, opening: Opening, now: datetime) -> list[Refusal]:
+    def find_refusals(self, opening: Opening, now: datetime) -> list[Refusal]:
         """Every rule that keeps learned terms from being applied; none when they may be."""
         return [*self._shadow(opening, now), *self._gate(opening)]
 
@@ -254,7 +254,7 @@ def beliefs(learned: Iterable[tuple[str, str, datetime]], now: datetime) -> dict
     return found
 
 
-def counted(tally: Mapping[str, int], *, shared: bool) -> int:
+def count_votes(tally: Mapping[str, int], *, shared: bool) -> int:
     """How many votes count: where several principals work, nobody's count for more than one above all others' together.
 
     One vote always counts, a flood of them does not; two principals who agree carry each other.

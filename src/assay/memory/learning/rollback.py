@@ -16,7 +16,7 @@ from typing import Any
 from assay.errors import InputError
 from assay.memory.learning.policy import Policy, Principals
 from assay.memory.learning.triggers import end
-from assay.memory.learning.votes import stepped
+from assay.memory.learning.votes import step_confidence
 from assay.records import values
 from assay.records.learning import ChangeKind, LearnedTerm, LearningChange, RolledBack, Safeguard, TermState
 from assay.storage import Work
@@ -131,7 +131,7 @@ def again(state: Mapping[str, Any], change: LearningChange) -> dict[str, Any]:
     """What a change makes of another state than the one it was made on."""
     if change.kind is ChangeKind.VOTE:
         steps = int(change.detail["steps"])
-        confidence = stepped(state["confidence"], bool(change.detail["useful"]), steps)
+        confidence = step_confidence(state["confidence"], bool(change.detail["useful"]), steps)
         return {"confidence": confidence, "validation_count": state["validation_count"] + steps}
     if change.kind is ChangeKind.PROMOTE:
         # A step up that began where the memory no longer stands is no step.

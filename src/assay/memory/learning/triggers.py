@@ -157,7 +157,7 @@ class Triggers:
         memory, query = choice.memory, choice.query
         if query is None:
             return ()
-        offered = self._policy.offered(query.query, words_of(memory))
+        offered = self._policy.split_offered_words(query.query, words_of(memory))
         if offered.denied:
             said = " ".join(offered.denied[:SHOWN_WORDS])
             _tell(work, memory.id, Refusal(Safeguard.DENYLIST, said), query_id=query.query_id)
@@ -228,7 +228,7 @@ class Triggers:
         over = [
             one
             for one in work.learned_terms.of(states=(TermState.SHADOW, TermState.APPLIED))
-            if self._policy.expired(one.learned_at, now)
+            if self._policy.is_expired(one.learned_at, now)
         ]
         for term in over:
             if term.state is TermState.APPLIED:

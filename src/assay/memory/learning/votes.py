@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from assay.clock import Clock
 from assay.errors import InputError
 from assay.hashing import HASH_PREFIX, content_hash
-from assay.memory.learning.policy import DENYLIST, READ_WORDS, Policy, Principals, counted
+from assay.memory.learning.policy import DENYLIST, READ_WORDS, Policy, Principals, count_votes
 from assay.memory.rights import check_readable
 from assay.memory.sessions import Sessions
 from assay.records import EventType, FeedbackEvent, MemoryRecord, Origin, Scope, Tier, values
@@ -180,7 +180,7 @@ class Validating:
         if not steps:
             _audit(work, memory, vote, about, {"counted": 0})
             return _leave_unmoved(memory, vote, about, key, _why_not(work, memory, vote, shared=shared))
-        confidence, count = stepped(memory.confidence, vote.useful, steps), memory.validation_count + steps
+        confidence, count = step_confidence(memory.confidence, vote.useful, steps), memory.validation_count + steps
         work.learning.change(
             memory.id,
             ChangeKind.VOTE,
@@ -207,10 +207,10 @@ class Validating:
 
     def _votes(self, tally: Tally, memory: MemoryRecord, *, useful: bool, shared: bool) -> int:
         """Return how many votes on one side of a memory count."""
-        votes = heard(tally, memory, useful=useful, shared=shared)
+        votes = votes_that_count(tally, memory, useful=useful, shared=shared)
         if self._policy.holds(Safeguard.GATE):
             votes = {principal: min(count, MOST_OF_ONE[useful]) for principal, count in votes.items()}
-        return counted(votes, shared=shared)
+        return count_votes(votes, shared=shared)
 
     def _is_spent(self, work: Work) -> bool:
         """Whether the principal's votes have moved as many memories alone as they may."""
@@ -223,7 +223,7 @@ class Validating:
         return self._policy.holds(Safeguard.GATE) and self._principals.several(work, voters)
 
 
-def heard(tally: Tally, memory: MemoryRecord, *, useful: bool, shared: bool) -> dict[str, int]:
+def votes_that_count(tally: Tally, memory: MemoryRecord, *, useful: bool, shared: bool) -> dict[str, int]:
     """The votes on one side that may count: among several principals, nobody praises what they wrote themselves."""
     said = dict(tally.side(useful=useful))
     if shared and useful and memory.written_by:
@@ -233,7 +233,7 @@ def heard(tally: Tally, memory: MemoryRecord, *, useful: bool, shared: bool) -> 
 
 def _others(tally: Tally, memory: MemoryRecord, principal: str, *, useful: bool) -> set[str]:
     """Return the other principals who cast the same vote on a memory."""
-    return heard(tally, memory, useful=useful, shared=True).keys() - {principal}
+    return votes_that_count(tally, memory, useful=useful, shared=True).keys() - {principal}
 
 
 _SAID_BEFORE = {
@@ -256,7 +256,7 @@ def _why_not(work: Work, memory: MemoryRecord, vote: Vote, *, shared: bool) -> s
     return "one principal's votes alone move a memory no further"
 
 
-def stepped(confidence: float, useful: bool, steps: int) -> float:
+def step_confidence(confidence: float, useful: bool, steps: int) -> float:
     """The confidence after so many votes on one side."""
     return round(min(max(confidence + steps * (UP if useful else DOWN), 0.0), 1.0), 10)
 
@@ -323,7 +323,7 @@ class Praise(NamedTuple):
     """As how many it counted."""
 
 
-def raised(question: str, praises: Iterable[Praise]) -> float:
+def raise_for_question(question: str, praises: Iterable[Praise]) -> float:
     """By how much votes raise a confidence for a question: a step for each, as far as its own question bears on it."""
     asked = subject(question)
     return UP * sum(praise.steps * bearing(asked, subject(praise.question)) for praise in praises)

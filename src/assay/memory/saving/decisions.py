@@ -129,7 +129,7 @@ def decide(
         steps = (trust, quality, *_not_asked("in quarantine"))
         return Decision(decision=SaveDecision.STORE, steps=steps, would_reject=TRUST, quarantined=True)
     duplicate = next((neighbour for neighbour in near if neighbour.verdict is Verdict.REJECT), None)
-    updates = policy.reconsolidate and any(allowed(neighbour, policy) is Verdict.SUPERSEDE for neighbour in near)
+    updates = policy.reconsolidate and any(limit_verdict(neighbour, policy) is Verdict.SUPERSEDE for neighbour in near)
     repeated = _near_duplicate(None if updates else duplicate, policy, not_compared)
     if duplicate is not None and repeated.decision == "reject":
         last = Step("reconsolidation", "off", "rejected before")
@@ -193,7 +193,7 @@ def _reconsolidate(
             held_off="" if not_compared else _describe_held_off(near, policy),
             contradicts=_against_persons(near),
         )
-    verdicts = [allowed(neighbour, policy) for neighbour in near]
+    verdicts = [limit_verdict(neighbour, policy) for neighbour in near]
     chosen = foremost(verdicts)
     by_verdict = {
         kind: tuple(one for one, verdict in zip(near, verdicts, strict=True) if verdict is kind) for kind in Verdict
@@ -228,7 +228,7 @@ def _describe_held_off(near: Sequence[Neighbour], policy: GatePolicy) -> str:
     """What reconsolidation would have done to the nearest memories, were it not held off; empty when nothing."""
     if not policy.held_off:
         return ""
-    verdicts = [allowed(neighbour, policy) for neighbour in near]
+    verdicts = [limit_verdict(neighbour, policy) for neighbour in near]
     chosen = foremost(verdicts)
     done = {Verdict.SUPERSEDE: "superseded", Verdict.MERGE: "merged into"}.get(chosen)
     if done is None:
@@ -237,7 +237,7 @@ def _describe_held_off(near: Sequence[Neighbour], policy: GatePolicy) -> str:
     return f"would have {done} {ids}, but reconsolidation is held off: {policy.held_off}"
 
 
-def allowed(one: Neighbour, policy: GatePolicy) -> Verdict:
+def limit_verdict(one: Neighbour, policy: GatePolicy) -> Verdict:
     """What is left of a verdict on a memory under these flags, and when it may not be touched.
 
     A duplicate that was not turned away is merged when nothing watches for duplicates, and stored while the gate warns;

@@ -120,7 +120,7 @@ class Preparer:
         self._embedder = embedder
         self.chunker = chunker
 
-    def checked(self, draft: Draft, *, scored: bool) -> Prepared:
+    def check(self, draft: Draft, *, scored: bool) -> Prepared:
         """Structure, hidden text, secrets, trust and quality. A draft that cannot be kept is refused."""
         check_draft(draft)
         # First what hides: a secret with an invisible character in it has no shape.
@@ -134,7 +134,7 @@ class Preparer:
             doubts=find_doubts(clean, hidden_masks) if scored else (),
         )
 
-    def embedded(self, scope: Scope, checked: Sequence[Prepared]) -> list[Prepared]:
+    def embed(self, scope: Scope, checked: Sequence[Prepared]) -> list[Prepared]:
         """Chunks and vectors of many drafts; a text that was embedded before is not embedded again."""
         cut = [self._cut(one) for one in checked]
         if self._embedder is None:

@@ -98,19 +98,19 @@ def restore_edges(work: Work, memory: MemoryRecord) -> int:
     An edge to a memory that was erased since is gone. An edge to one that is forgotten itself waits there.
     """
     restored = 0
-    for edge in kept_edges(memory):
+    for edge in load_edges(memory):
         other = work.memories.find(edge.target_id if edge.source_id == memory.id else edge.source_id)
         if other is None:
             continue
         if other.status is MemoryStatus.FORGOTTEN:
-            work.memories.update(_with_edges(other, [*kept_edges(other), edge]))
+            work.memories.update(_with_edges(other, [*load_edges(other), edge]))
             continue
         work.edges.put(edge)
         restored += 1
     return restored
 
 
-def kept_edges(memory: MemoryRecord) -> list[Edge]:
+def load_edges(memory: MemoryRecord) -> list[Edge]:
     """The edges a forgotten memory had."""
     return [
         Edge(
@@ -128,7 +128,7 @@ def kept_edges(memory: MemoryRecord) -> list[Edge]:
 def drop_edges(memory: MemoryRecord, dropped: Iterable[Edge]) -> MemoryRecord:
     """A forgotten memory without some of the edges it would get back."""
     gone = set(dropped)
-    return _with_edges(memory, [edge for edge in kept_edges(memory) if edge not in gone])
+    return _with_edges(memory, [edge for edge in load_edges(memory) if edge not in gone])
 
 
 def _hide(memory: MemoryRecord, edges: Iterable[Edge], scope: Scope, *, at: datetime, automated: bool) -> MemoryRecord:
@@ -216,7 +216,7 @@ class Restorer:
     def _reveal(self, scope: Scope, hidden: MemoryRecord) -> SaveOutcome:
         """Cut, embed and index what was forgotten, and put its edges back."""
         text = Draft(title=hidden.title, body=hidden.body, format=hidden.format)
-        [prepared] = self._preparer.embedded(scope, [self._preparer.checked(text, scored=False)])
+        [prepared] = self._preparer.embed(scope, [self._preparer.check(text, scored=False)])
         model = self._model() if prepared.vectors is not None else None
         with self._store.writing(scope) as work:
             memory = work.memories.get(hidden.id)
@@ -244,7 +244,7 @@ class Restorer:
     def _release(self, scope: Scope, doubted: MemoryRecord) -> SaveOutcome:
         """Cut, embed and index what was in quarantine: from now on it is found."""
         text = Draft(title=doubted.title, body=doubted.body, format=doubted.format)
-        [prepared] = self._preparer.embedded(scope, [self._preparer.checked(text, scored=False)])
+        [prepared] = self._preparer.embed(scope, [self._preparer.check(text, scored=False)])
         model = self._model() if prepared.vectors is not None else None
         with self._store.writing(scope) as work:
             memory = work.memories.get(doubted.id)
@@ -267,8 +267,8 @@ class Restorer:
         return outcome
 
     def _take_apart(self, scope: Scope, memory_id: str, merged: SaveRecord) -> SaveOutcome:
-        checked = self._preparer.checked(_draft(merged.detail["incoming"]), scored=False)
-        [prepared] = self._preparer.embedded(scope, [checked])
+        checked = self._preparer.check(_draft(merged.detail["incoming"]), scored=False)
+        [prepared] = self._preparer.embed(scope, [checked])
         with self._store.writing(scope) as work:
             memory = work.memories.get(memory_id)
             entry = _entry(memory, merged.save_id)

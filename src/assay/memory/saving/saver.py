@@ -19,7 +19,7 @@ from assay.errors import InputError, NotReady, StoreFault
 from assay.flags import Flags
 from assay.index import Indexes
 from assay.memory import rights
-from assay.memory.saving.decisions import UNGATED, GatePolicy, allowed, decide, policy_for
+from assay.memory.saving.decisions import UNGATED, GatePolicy, decide, limit_verdict, policy_for
 from assay.memory.saving.drafts import RESERVED
 from assay.memory.saving.neighbours import (
     CopyWatch,
@@ -35,7 +35,7 @@ from assay.memory.saving.options import SaveOptions
 from assay.memory.saving.preparing import Pace, Prepared, Preparer, cut_batches
 from assay.memory.saving.restoring import Restorer, forget
 from assay.memory.saving.spam_filter import find_quarantined, quarantine_reasons
-from assay.memory.saving.writing import Update, WritePlan, Writing, first_steps, inherit, merged_before, update_of
+from assay.memory.saving.writing import Update, WritePlan, Writing, first_steps, inherit, update_of, was_merged_before
 from assay.records import (
     Draft,
     ForgottenMemory,
@@ -266,12 +266,12 @@ class Saver:
         checked: dict[int, Prepared] = {}
         for place, draft in enumerate(drafts):
             try:
-                checked[place] = self._preparer.checked(draft, scored=policy.gate)
+                checked[place] = self._preparer.check(draft, scored=policy.gate)
             except InputError as problem:
                 results[place] = Refused(draft.title, draft.source_id, problem)
         results |= self._already_there(scope, checked)
         left = [place for place in checked if place not in results]
-        prepared = self._preparer.embedded(scope, [checked[place] for place in left])
+        prepared = self._preparer.embed(scope, [checked[place] for place in left])
         if prepared:
             results |= self._commit(scope, dict(zip(left, prepared, strict=True)), policy)
         return [results[place] for place in sorted(results)]
@@ -283,7 +283,7 @@ class Saver:
             return {}
         with self._store.reading(scope) as work:
             return {
-                place: _unchanged_outcome(one, there)
+                place: _outcome_without_change(one, there)
                 for place, one in sourced.items()
                 if (there := _same(work, one, _current(work, one))) is not None
             }
@@ -342,11 +342,11 @@ class Saver:
         writing.see_before(prepared, compared=policy.compares)
         there = _current(work, prepared)
         if (same := _same(work, prepared, there)) is not None:
-            return _unchanged_outcome(prepared, same)
+            return _outcome_without_change(prepared, same)
         plan = self._plan(work, ready, policy, there)
         into = plan.decision.merge_into
-        if into is not None and merged_before(into.memory, prepared):
-            return _unchanged_outcome(prepared, into.memory)
+        if into is not None and was_merged_before(into.memory, prepared):
+            return _outcome_without_change(prepared, into.memory)
         if plan.prepared.draft.tier is Tier.CONSTITUTIONAL:
             # Also one that inherited its tier has to see those of its batch.
             writing.flush()
@@ -407,7 +407,7 @@ def _list_superseded(near: Sequence[Neighbour], policy: GatePolicy) -> list[Memo
     """What a draft would supersede, most similar first."""
     if not policy.reconsolidate:
         return []
-    return [neighbour.memory for neighbour in near if allowed(neighbour, policy) is Verdict.SUPERSEDE]
+    return [neighbour.memory for neighbour in near if limit_verdict(neighbour, policy) is Verdict.SUPERSEDE]
 
 
 def _current(work: Work, prepared: Prepared) -> MemoryRecord | None:
@@ -436,7 +436,7 @@ def _next_version(work: Work, prepared: Prepared, there: MemoryRecord | None) ->
     return max((one.version for one in work.memories.by_source(prepared.draft.source_id)), default=0) + 1
 
 
-def _unchanged_outcome(prepared: Prepared, there: MemoryRecord) -> SaveOutcome:
+def _outcome_without_change(prepared: Prepared, there: MemoryRecord) -> SaveOutcome:
     return SaveOutcome(
         save_id="",
         decision=SaveDecision.STORE,

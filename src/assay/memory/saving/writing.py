@@ -448,7 +448,7 @@ def incoming(prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def merged_before(memory: MemoryRecord, prepared: Prepared) -> bool:
+def was_merged_before(memory: MemoryRecord, prepared: Prepared) -> bool:
     """Whether a memory already holds this very source: taking documents in again must not count them again."""
     source = (prepared.draft.source_id, prepared.source_hash)
     merged = memory.metadata.get(RESERVED, {}).get("merged", [])

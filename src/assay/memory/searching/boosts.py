@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from assay.errors import BadValue
 from assay.memory.learning.policy import beliefs
-from assay.memory.learning.votes import Praise, raised
+from assay.memory.learning.votes import Praise, raise_for_question
 from assay.memory.searching.channels import GraphNeighbour
 from assay.memory.searching.options import SearchOptions
 from assay.memory.searching.query import ParsedQuery
@@ -114,7 +114,7 @@ def combine_boosts(boosts: Iterable[Boost], bound: float) -> float:
     return min(max(math.prod(boost.factor for boost in boosts), 1.0 / bound), bound)
 
 
-def reordered(scores: Sequence[float], factors: Sequence[float]) -> list[int]:
+def order_by_boosted_score(scores: Sequence[float], factors: Sequence[float]) -> list[int]:
     """The places of the scores after boosting, best first; equals keep their order."""
     boosted = [score * factor for score, factor in zip(scores, factors, strict=True)]
     return sorted(range(len(boosted)), key=boosted.__getitem__, reverse=True)
@@ -191,7 +191,7 @@ def find_together(attended: Iterable[str], past: Sequence[Turn]) -> dict[str, fl
     return {memory_id: count / len(holding) for memory_id, count in counts.items()}
 
 
-def learned(work: Work, rows: Iterable[Candidate], now: datetime) -> dict[str, dict[str, float]]:
+def load_learned(work: Work, rows: Iterable[Candidate], now: datetime) -> dict[str, dict[str, float]]:
     """What these memories have learned, and how much of it is still believed."""
     holding = {row.memory_id for row in rows if row.memory.stored_learned_triggers != "[]"}
     return beliefs(work.learned_terms.applied(holding), now)
@@ -249,7 +249,7 @@ class Booster:
             boost_session(self._around.attention.get(row.memory_id, 0.0), options.session_strength),
             self._causal(row.memory_id),
             boost_coactivation(self._around.together.get(row.memory_id, 0.0), options.coactivation_strength),
-            self._learned_triggers(row),
+            self._boost_by_learned_triggers(row),
             self._confidence(row),
             boost_context_type(self._request.context_type, row.memory.context_type, options.context_strength),
             boost_recency(
@@ -268,10 +268,10 @@ class Booster:
 
     def _confidence(self, row: Candidate) -> Boost | None:
         trust, votes = row.memory.confidence, self._around.praises.get(row.memory_id, ())
-        here = trust if self._options.general_votes else raised(self._question, votes)
+        here = trust if self._options.general_votes else raise_for_question(self._question, votes)
         return boost_confidence(trust, raised=here, negative_feedback=self._negative)
 
-    def _learned_triggers(self, row: Candidate) -> Boost | None:
+    def _boost_by_learned_triggers(self, row: Candidate) -> Boost | None:
         if not self._learned:
             return None
         held = self._around.learned.get(row.memory_id, {})

@@ -23,7 +23,7 @@ from assay.errors import AssayError
 from assay.index import Allowed, View
 from assay.memory.searching import channels as graph
 from assay.memory.searching.channels import CHANNELS, Ask, GraphNeighbour, Offer, QueryVector
-from assay.memory.searching.fusion import FusedPassage, Passages, best_first, joined
+from assay.memory.searching.fusion import FusedPassage, Passages, best_first, join_channels
 from assay.memory.searching.query import ParsedQuery
 from assay.memory.searching.trace import Failures, Guard, Stopwatch
 from assay.records import Channel, Filters, FolderMode, FusionMethod, SearchRequest
@@ -122,7 +122,7 @@ def below(folder: str, top: str) -> bool:
     return folder.strip("/") == wanted or folder.lstrip("/").startswith(f"{wanted}/")
 
 
-def kept(lists: Mapping[Channel, Offer], good: Mapping[int, Candidate]) -> dict[Channel, Offer]:
+def keep_passing(lists: Mapping[Channel, Offer], good: Mapping[int, Candidate]) -> dict[Channel, Offer]:
     """The lists without what did not pass; a channel that ran and has nothing left stays, empty."""
     return {channel: [one for one in offered if one[0] in good] for channel, offered in lists.items()}
 
@@ -206,7 +206,7 @@ class Scoping:
 
     def widest(self, filters: Filters) -> Reach:
         """All that the filters allow."""
-        return Reach(filters=filters, allowed=self._allowed(filters))
+        return Reach(filters=filters, allowed=self._build_index_filter(filters))
 
     def reach(self, request: SearchRequest) -> Reach:
         """What the request may look at, narrowed where it asks for that."""
@@ -220,7 +220,7 @@ class Scoping:
         if request.folder_mode is FolderMode.OFF:
             return widest
         pick = self._guard.run("folder choice", self._work, lambda: self._pick(widest, folders))
-        return widest if pick is None else self._narrowed(widest, pick)
+        return widest if pick is None else self._narrow(widest, pick)
 
     def _check_folder(self, wanted: str, folders: Sequence[FolderCount]) -> None:
         names = [one.folder for one in folders]
@@ -246,12 +246,15 @@ class Scoping:
         ]
         return choose_folders(self._parsed, evidence)
 
-    def _narrowed(self, widest: Reach, pick: FolderPick) -> Reach:
+    def _narrow(self, widest: Reach, pick: FolderPick) -> Reach:
         return replace(
-            widest, allowed=self._allowed(widest.filters, pick.chosen), chosen=pick.chosen, excluded=pick.excluded
+            widest,
+            allowed=self._build_index_filter(widest.filters, pick.chosen),
+            chosen=pick.chosen,
+            excluded=pick.excluded,
         )
 
-    def _allowed(self, filters: Filters, chosen: Sequence[str] | None = None) -> Allowed | None:
+    def _build_index_filter(self, filters: Filters, chosen: Sequence[str] | None = None) -> Allowed | None:
         """Return the filters for the index; those it cannot apply are resolved by the database."""
         view = self._view
         if view is None:
@@ -347,7 +350,7 @@ class Fusing:
         if not self._last or self._last[0].told != told:
             before = self._before(told)
             further = {channel: told[channel] for channel in told.keys() - before.told.keys()}
-            passages = joined(before.passages, further, self.method, self.weights, self.rrf_k)
+            passages = join_channels(before.passages, further, self.method, self.weights, self.rrf_k)
             self._last[:] = [_Fused(told, passages, best_first(passages))]
         return self._last[0].ranked
 

@@ -80,7 +80,7 @@ class Threshold:
         return score.value >= self.value
 
 
-def scaled(channel: Channel, scores: Sequence[float]) -> list[float]:
+def scale_scores(channel: Channel, scores: Sequence[float]) -> list[float]:
     """A channel's scores in [0, 1], in the order given."""
     best = max(scores, default=0.0) if channel is Channel.BM25 else 1.0
     if best <= 0.0:
@@ -88,7 +88,7 @@ def scaled(channel: Channel, scores: Sequence[float]) -> list[float]:
     return [0.0 if score < 0.0 else 1.0 if score > best else score / best for score in scores]
 
 
-def shown(score: float, *, ceiling: float, factor: float = 1.0) -> float:
+def to_result_score(score: float, *, ceiling: float, factor: float = 1.0) -> float:
     """A memory's score as a caller sees it. Rank by what stood before the clamp: it can make equals of the first."""
     return min(max(score / ceiling * factor, 0.0), 1.0)
 
@@ -148,10 +148,10 @@ def fuse(
     rrf_k: int = 60,
 ) -> list[FusedPassage[Key]]:
     """All passages of all lists, best first. The order within each list given does not matter."""
-    return best_first(joined({}, lists, method, weights, rrf_k))
+    return best_first(join_channels({}, lists, method, weights, rrf_k))
 
 
-def joined(
+def join_channels(
     before: Passages[Key],
     lists: Mapping[Channel, Iterable[tuple[Key, float]]],
     method: FusionMethod,
@@ -159,7 +159,7 @@ def joined(
     rrf_k: int = 60,
 ) -> Passages[Key]:
     """Passages by key, in the order they were first met: those of earlier channels with what further ones say."""
-    ranked = {channel: ordered(lists[channel]) for channel in in_channel_order(lists)}
+    ranked = {channel: order_channel(lists[channel]) for channel in in_channel_order(lists)}
     return _join_lists(before, ranked, method, weights, rrf_k)
 
 
@@ -180,7 +180,7 @@ def replay(
     return best_first(_join_lists({}, ranked, method, weights, rrf_k))
 
 
-def ordered(found: Iterable[tuple[Key, float]]) -> list[tuple[Key, float]]:
+def order_channel(found: Iterable[tuple[Key, float]]) -> list[tuple[Key, float]]:
     """A channel's list as fusion ranks it: by score, then by key; a passage found twice counts once, at its best."""
     by_score = sorted(found, key=_best_first)
     best = dict(reversed(by_score))
@@ -238,7 +238,7 @@ def _cast(
 
 def _values(channel: Channel, scores: Sequence[float], method: FusionMethod, rrf_k: int) -> Sequence[float]:
     if method is FusionMethod.CONVEX:
-        return scaled(channel, scores)
+        return scale_scores(channel, scores)
     return [1.0 / (rrf_k + rank) for rank in range(1, len(scores) + 1)]
 
 

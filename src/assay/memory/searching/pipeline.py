@@ -21,7 +21,7 @@ from assay.index import View
 from assay.memory.searching import boosts
 from assay.memory.searching import channels as graph
 from assay.memory.searching.boosts import Booster, Surroundings, combine_boosts
-from assay.memory.searching.candidates import Candidates, Fusing, Gathering, Reach, Scoping, kept
+from assay.memory.searching.candidates import Candidates, Fusing, Gathering, Reach, Scoping, keep_passing
 from assay.memory.searching.channels import Ask, Offer, QueryVector, added_channels
 from assay.memory.searching.fusion import AggregatedMemory, FusedPassage, aggregate, ceiling, floor_of
 from assay.memory.searching.options import ALL_CHANNELS, QUICK_CHANNELS, SearchOptions
@@ -209,7 +209,7 @@ class Pipeline:
             reach = self._scoping.reach(self._request)
             stage.inputs, stage.outputs = reach.folders_known, reach.folders_searched
             stage.detail["excluded"] = list(reach.excluded)
-        ranking, reach, reason = self._widened(self._rank(reach, self._plan), reach)
+        ranking, reach, reason = self._widen(self._rank(reach, self._plan), reach)
         with self._trace.stage("final-rank", inputs=ranking.found) as stage:
             shown = finish_results(self._setting.work, ranking, self._request, self._in_view, self._options)
             stage.outputs = len(shown.hits)
@@ -244,7 +244,7 @@ class Pipeline:
             memories.pop()
         order = self._rerank(self._boost(memories, rows, found, plan), len(memories), plan)
         ranking = Ranking(order=order, found=len(memories), lists=lists, rows=rows, rules=rules)
-        return self._trusted(ranking, memories, reach.passes)
+        return self._apply_trust(ranking, memories, reach.passes)
 
     def _gather(self, reach: Reach, plan: SearchPlan) -> Candidates:
         channels = self._channels(plan)
@@ -258,7 +258,7 @@ class Pipeline:
                 allowed=reach.allowed,
                 options=self._options,
                 channels=channels,
-                expanded=plan.expand and self._enabled("query_expansion"),
+                expanded=plan.expand and self._is_enabled("query_expansion"),
             )
             gathering = Gathering(
                 ask, fusing=self._fusing, guard=self._guard, passes=reach.passes, elapsed_ms=self._trace.elapsed_ms
@@ -272,7 +272,7 @@ class Pipeline:
     def _filter(self, found: Candidates) -> tuple[dict[Channel, Offer], dict[int, Candidate]]:
         with self._trace.stage("filter", inputs=len(found.rows)) as stage:
             stage.outputs = len(found.passing)
-            return kept(found.lists, found.passing), found.passing
+            return keep_passing(found.lists, found.passing), found.passing
 
     def _boost(
         self, memories: Sequence[AggregatedMemory], rows: Mapping[int, Candidate], found: Candidates, plan: SearchPlan
@@ -284,16 +284,16 @@ class Pipeline:
                 self._request,
                 self._parsed,
                 around=self._surroundings(memories, order, found),
-                enabled=self._enabled,
+                enabled=self._is_enabled,
                 options=self._options,
                 now=self._asked.now,
             )
-            boosted = self._boosted(zip(memories, order, strict=True), booster, self._places_that_count(plan))
+            boosted = self._boost_from_top(zip(memories, order, strict=True), booster, self._places_that_count(plan))
             stage.outputs = len(boosted)
             # Stable: equals keep the order of their base scores.
             return sorted(boosted, key=lambda one: one.worth, reverse=True)
 
-    def _boosted(
+    def _boost_from_top(
         self, order: Iterable[tuple[AggregatedMemory, Candidate]], booster: Booster, places: int
     ) -> list[Ranked]:
         """The memories from the top that boosts might bring to one of the first places, with their boosts."""
@@ -319,22 +319,22 @@ class Pipeline:
     ) -> Surroundings:
         work, attention = self._setting.work, self._setting.history.attention()
         near: Sequence[graph.GraphNeighbour] = ()
-        if self._enabled("causal_boost"):
+        if self._is_enabled("causal_boost"):
             near = found.neighbours
             if Channel.GRAPH not in found.lists and self._asked.choice.mode is not Mode.QUICK:
                 best = zip(memories[: graph.GRAPH_SEEDS], rows, strict=False)
                 seeds = {row.memory_id: memory.score for memory, row in best}
                 near = self._guard.run("causal boost", work, lambda: graph.search_graph(work, seeds)) or ()
         attended: Mapping[str, float] = {}
-        if attention and self._enabled("session_boost"):
+        if attention and self._is_enabled("session_boost"):
             attended = self._guard.run("session boost", work, lambda: boosts.spread_attention(work, attention)) or {}
         together: Mapping[str, float] = {}
-        if attention and self._enabled("coactivation"):
+        if attention and self._is_enabled("coactivation"):
             together = boosts.find_together(attention, self._setting.past())
         learned: Mapping[str, Mapping[str, float]] = {}
-        if self._enabled("learn_from_selection"):
+        if self._is_enabled("learn_from_selection"):
             now = self._asked.now
-            learned = self._guard.run("learned triggers", work, lambda: boosts.learned(work, rows, now)) or {}
+            learned = self._guard.run("learned triggers", work, lambda: boosts.load_learned(work, rows, now)) or {}
         best_rows = rows[: self._options.praised_depth]
         praises = self._guard.run("votes", work, lambda: boosts.praises(work, best_rows)) or {}
         return Surroundings(
@@ -349,10 +349,10 @@ class Pipeline:
         with self._trace.stage("rerank", inputs=found) as stage:
             stage.outputs = found
             encoder = self._setting.cross_encoder
-            if encoder is not None and self._asked.choice.mode is not Mode.QUICK and self._enabled("cross_encoder"):
+            if encoder is not None and self._asked.choice.mode is not Mode.QUICK and self._is_enabled("cross_encoder"):
                 stage.detail["by"] = encoder.name
                 done = self._guard.run("rerank", self._setting.work, lambda: self._by_cross_encoder(encoder, order))
-            elif plan.rerank and self._enabled("mmr"):
+            elif plan.rerank and self._is_enabled("mmr"):
                 stage.detail["by"] = "mmr"
                 done = self._guard.run("rerank", self._setting.work, lambda: self._by_mmr(order))
             else:
@@ -382,7 +382,7 @@ class Pipeline:
         spread = mmr(top, relevance, vectors, self._options.mmr_lambda, len(top), alike=self._options.mmr_alike)
         return spread + list(order[len(top) :])
 
-    def _trusted(
+    def _apply_trust(
         self, ranking: Ranking, memories: Sequence[AggregatedMemory], passes: Callable[[Candidate], bool]
     ) -> Ranking:
         """The ranking with what contradicts what, and no program's note above a person's note that it contradicts."""
@@ -391,8 +391,8 @@ class Pipeline:
             stage.outputs = len(ids)
             shown = self._request.k + len(self._in_view)
             found = self._guard.run("trust", work, lambda: look_up(work, ids[: shown + BEYOND]))
-            opposed = [] if found is None else found.opposed()
-            if found is None or not opposed or not self._enabled("trust_ranking"):
+            opposed = [] if found is None else found.find_opposed()
+            if found is None or not opposed or not self._is_enabled("trust_ranking"):
                 return ranking if found is None else replace(ranking, contradictions=found)
             raising = _Raising(work, ranking, memories, passes)
             arranged = arrange(ids, opposed, shown=shown, may_raise=raising.may)
@@ -403,7 +403,7 @@ class Pipeline:
             rows = {**ranking.rows, **raising.rows}
             return replace(ranking, order=order, rows=rows, contradictions=found)
 
-    def _widened(self, ranking: Ranking, reach: Reach) -> tuple[Ranking, Reach, str | None]:
+    def _widen(self, ranking: Ranking, reach: Reach) -> tuple[Ranking, Reach, str | None]:
         """The ranking, or a wider one when it holds too little."""
         reasons: list[str] = []
         may_widen = self._request.folder_mode is FolderMode.ON_WITH_FALLBACK
@@ -440,7 +440,7 @@ class Pipeline:
             # With no channel nothing has a score, and nothing is divided.
             ceiling=ceiling(lists, fusing.method, fusing.weights, fusing.rrf_k) or 1.0,
             floor=floor,
-            aggregated=self._enabled("docscore_aggregation"),
+            aggregated=self._is_enabled("docscore_aggregation"),
             coefficient=self._options.coefficient,
             bound=self._options.boost_bound,
         )
@@ -448,13 +448,13 @@ class Pipeline:
     def _channels(self, plan: SearchPlan) -> tuple[Channel, ...]:
         wanted = plan.channels if self._request.channels is None else self._request.channels
         silent = set()
-        if self._request.channels is None and not self._enabled("graph_scoring"):
+        if self._request.channels is None and not self._is_enabled("graph_scoring"):
             silent.add(Channel.GRAPH)
         if self._asked.vector is None:
             silent.add(Channel.VECTOR)
         return tuple(one for one in wanted if one not in silent)
 
-    def _enabled(self, flag: str) -> bool:
+    def _is_enabled(self, flag: str) -> bool:
         return flag not in self._request.without and self._setting.states.enabled(flag, self._asked.identity)
 
     @cached_property
@@ -468,7 +468,7 @@ class Pipeline:
 
     def _fusing_of(self, plan: SearchPlan) -> Fusing:
         asked = plan.channels if self._request.channels is None else self._request.channels
-        adaptive = self._enabled("adaptive_fusion")
+        adaptive = self._is_enabled("adaptive_fusion")
         weights = self._options.weights_for(self._asked.intent, adaptive=adaptive, channels=asked)
         added = {entry.channel: entry.weight for entry in added_channels() if entry.weight is not None}
         return Fusing(method=self._options.method, weights={**weights, **added}, rrf_k=self._options.rrf_k)

@@ -208,7 +208,7 @@ def _opens(weight: int, *phrases: str) -> Cue:
     return Cue(weight, re.compile(rf"^\W*{courtesy}(?:{_pattern(phrases)})\b", re.IGNORECASE))
 
 
-def _shaped(weight: int, pattern: str) -> Cue:
+def _case_sensitive_cue(weight: int, pattern: str) -> Cue:
     """A pattern in which case matters."""
     return Cue(weight, re.compile(pattern))
 
@@ -291,7 +291,7 @@ CUES: Mapping[Intent, tuple[Cue, ...]] = MappingProxyType(
             ),
         ),
         Intent.FIX_BUG: (
-            _shaped(3, r"\b(?:\w+(?:Error|Exception)|Traceback|SIGSEGV|NaN|ERROR|FATAL|E[A-Z]{5,})\b"),
+            _case_sensitive_cue(3, r"\b(?:\w+(?:Error|Exception)|Traceback|SIGSEGV|NaN|ERROR|FATAL|E[A-Z]{5,})\b"),
             _says(
                 3, "fix*", "bug", "bugs", "buggy", "debug*", "crash*", "broken", "regression*", "deadlock*", "segfault*"
             ),

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from assay.errors import BadValue
 from assay.memory.searching.channels import Offer
-from assay.memory.searching.fusion import AggregatedMemory, shown
+from assay.memory.searching.fusion import AggregatedMemory, to_result_score
 from assay.memory.searching.options import SearchOptions
 from assay.memory.searching.trust import NONE, Contradictions
 from assay.records import (
@@ -90,11 +90,11 @@ class Ranking:
 
     def score(self, ranked: Ranked) -> float:
         """As a caller sees it."""
-        return shown(ranked.memory.score, ceiling=self.rules.ceiling, factor=ranked.factor)
+        return to_result_score(ranked.memory.score, ceiling=self.rules.ceiling, factor=ranked.factor)
 
-    def unboosted(self, ranked: Ranked) -> float:
+    def score_without_boosts(self, ranked: Ranked) -> float:
         """What the score would be without boosts."""
-        return shown(ranked.memory.score, ceiling=self.rules.ceiling)
+        return to_result_score(ranked.memory.score, ceiling=self.rules.ceiling)
 
 
 # --- Reranking: MMR for variety, or a cross-encoder. Both reorder; neither changes a score ---
@@ -352,7 +352,7 @@ def finish_results(
     ]
     budget = _budget(request)
     fitted = fit_budget(hits, budget, best_first=None if budget is None else _best_first(picked.fresh, ranking))
-    unboosted = {ranked.row.memory_id: ranking.unboosted(ranked) for ranked in picked.fresh}
+    unboosted = {ranked.row.memory_id: ranking.score_without_boosts(ranked) for ranked in picked.fresh}
     held_back = tuple(_make_held_back(ranked, ranking, shown, in_view) for ranked in picked.held)
     return Shown(
         hits=fitted.kept,
@@ -436,7 +436,7 @@ def _hit(rank: int, one: Ranked, ranking: Ranking, shown: Mapping[int, ShownPass
         superseded_at=told.superseded_at,
         author=told.author,
         contradicts=ranking.contradictions.contradicts(memory.id),
-        contradicted_by=ranking.contradictions.contradicted_by(memory.id),
+        contradicted_by=ranking.contradictions.contradictions_of(memory.id),
         explanation=explain_hit(one, ranking) if explain else None,
     )
 

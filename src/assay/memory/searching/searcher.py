@@ -69,7 +69,7 @@ class _Law(NamedTuple):
     valid_from: datetime
     superseded_at: datetime | None
 
-    def held(self, moment: datetime | None) -> bool:
+    def was_in_force(self, moment: datetime | None) -> bool:
         if moment is None:
             return self.superseded_at is None
         return self.valid_from <= moment and (self.superseded_at is None or self.superseded_at > moment)
@@ -92,7 +92,7 @@ class PinnedMemories:
             if position == work.changes.position():
                 # One assignment, so that threads need no lock: at worst two read the same rows.
                 self._kept[tenant] = kept
-        return tuple(law.pinned for law in kept[1] if law.held(as_of))
+        return tuple(law.pinned for law in kept[1] if law.was_in_force(as_of))
 
 
 def _law(work: Work, memory: MemoryRecord) -> _Law:
@@ -161,10 +161,10 @@ def make_telemetry(trace: Trace, hits: Sequence[Hit], unboosted: Sequence[float]
     return Telemetry(
         total_latency_ms=total,
         embedding_latency_ms=around.embedding_ms,
-        candidate_latency_ms=trace.spent_ms("candidate") + trace.spent_ms("filter"),
-        fusion_latency_ms=trace.spent_ms("fusion") + trace.spent_ms("aggregate"),
-        rerank_latency_ms=trace.spent_ms("rerank"),
-        boost_latency_ms=trace.spent_ms("boost"),
+        candidate_latency_ms=trace.total_ms("candidate") + trace.total_ms("filter"),
+        fusion_latency_ms=trace.total_ms("fusion") + trace.total_ms("aggregate"),
+        rerank_latency_ms=trace.total_ms("rerank"),
+        boost_latency_ms=trace.total_ms("boost"),
         selected_mode=around.choice.mode,
         mode_override_applied=around.choice.overridden,
         pressure_level=around.pressure.level,
@@ -176,7 +176,7 @@ def make_telemetry(trace: Trace, hits: Sequence[Hit], unboosted: Sequence[float]
         avg_relevance_score=mean,
         top_result_score=max(scores, default=None),
         boost_impact_delta=_mean_change(scores, unboosted),
-        extraction_count_in_session=len(around.history.given() | {hit.memory_id for hit in hits}),
+        extraction_count_in_session=len(around.history.memories_given() | {hit.memory_id for hit in hits}),
         quality_proxy_score=quality_proxy(scores, total),
     )
 
@@ -348,7 +348,7 @@ class Searcher:
         with self._store.reading(scope) as work:
             setting = self._setting(work, asked, guard)
             answer = Pipeline(asked, setting, trace, guard).run()
-            pinned = self._pinned_memories(setting, asked)
+            pinned = self._load_pinned(setting, asked)
         around = Circumstances(
             choice=choice,
             pressure=pressure,
@@ -401,7 +401,7 @@ class Searcher:
         there = self._sessions.history(work, asked.scope, request.session_id) if request.session_id else History()
         return History(earlier(there.turns, asked.before)).holding(request.working_memory)
 
-    def _pinned_memories(self, setting: Setting, asked: Asked) -> tuple[Pinned, ...]:
+    def _load_pinned(self, setting: Setting, asked: Asked) -> tuple[Pinned, ...]:
         position = None if setting.view is None else setting.view.position
         as_of = asked.request.filters.as_of
         return self._pinned.of(setting.work, tenant=asked.scope.tenant, position=position, as_of=as_of)

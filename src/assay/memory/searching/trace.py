@@ -73,7 +73,7 @@ class Trace:
         """Since the search began."""
         return self.since(self._begun)
 
-    def spent_ms(self, name: str) -> float:
+    def total_ms(self, name: str) -> float:
         """In all stages of that name together."""
         return sum(stage.duration_ms for stage in self._stages if stage.name == name)
 
@@ -134,11 +134,11 @@ class Guard:
             with work.sheltered():
                 return ask()
         except AssayError as problem:
-            self._failed(part, problem, str(problem))
+            self._record_failure(part, problem, str(problem))
         except Exception as problem:  # noqa: BLE001 - the boundary of the module's docstring
-            self._failed(part, problem, f"{type(problem).__name__}: {problem}")
+            self._record_failure(part, problem, f"{type(problem).__name__}: {problem}")
         return None
 
-    def _failed(self, part: str, problem: Exception, said: str) -> None:
+    def _record_failure(self, part: str, problem: Exception, said: str) -> None:
         self._failures.count(part, problem)
         self.left_out(part, said)

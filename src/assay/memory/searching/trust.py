@@ -57,7 +57,7 @@ class Contradictions:
     authors: Mapping[str, Authorship] = field(default_factory=dict)
     """Of both ends of every edge."""
 
-    def opposed(self) -> list[Opposed]:
+    def find_opposed(self) -> list[Opposed]:
         """The pairs of which a program wrote one note and a person the other; contradictions count both ways."""
         found = []
         for edge in self.edges:
@@ -70,17 +70,17 @@ class Contradictions:
 
     def contradicts(self, memory_id: str) -> tuple[Contradiction, ...]:
         """What a memory was saved against."""
-        return self._named(edge.target_id for edge in self._against if edge.source_id == memory_id)
+        return self._describe(edge.target_id for edge in self._against if edge.source_id == memory_id)
 
-    def contradicted_by(self, memory_id: str) -> tuple[Contradiction, ...]:
+    def contradictions_of(self, memory_id: str) -> tuple[Contradiction, ...]:
         """What was saved against a memory."""
-        return self._named(edge.source_id for edge in self._against if edge.target_id == memory_id)
+        return self._describe(edge.source_id for edge in self._against if edge.target_id == memory_id)
 
     @property
     def _against(self) -> Iterable[Stance]:
         return (edge for edge in self.edges if edge.kind is EdgeKind.CONTRADICTS)
 
-    def _named(self, ids: Iterable[str]) -> tuple[Contradiction, ...]:
+    def _describe(self, ids: Iterable[str]) -> tuple[Contradiction, ...]:
         wrote = {memory_id: self.authors.get(memory_id) for memory_id in ids}
         current = [(memory_id, found.author) for memory_id, found in wrote.items() if found and found.is_current]
         return tuple(Contradiction(memory_id=memory_id, author=author) for memory_id, author in current[:MOST_NAMED])
@@ -178,7 +178,7 @@ class _Arranging:
             raised=False,
             from_rank=self._rank.get(program_id),
             other_id=person_id,
-            reason=f"a program wrote it, and it {verb} {person_id}, which a person wrote{_told(pair.evidence)}",
+            reason=f"a program wrote it, and it {verb} {person_id}, which a person wrote{_evidence(pair.evidence)}",
         )
 
     def _raise(self, person_id: str, program_id: str) -> TrustMove:
@@ -187,9 +187,9 @@ class _Arranging:
             raised=True,
             from_rank=self._rank.get(person_id),
             other_id=program_id,
-            reason=f"a person wrote it, and {program_id}, which a program wrote, contradicts it{_told(evidence)}",
+            reason=f"a person wrote it, and {program_id}, which a program wrote, contradicts it{_evidence(evidence)}",
         )
 
 
-def _told(evidence: str) -> str:
+def _evidence(evidence: str) -> str:
     return f" ({evidence})" if evidence else ""
