@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assay.memory.engine import Engine
-from assay.memory.ingesting import IngestReport
 from assay.records import Scope
+from assay.records.saving import IngestReport
 from assay.settings import Settings
 from assay.wiring import open_engine
 

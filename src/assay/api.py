@@ -46,8 +46,9 @@ from assay.records import (
 )
 from assay.records import datasets as records_of_datasets
 from assay.records.flags import VoteKind
+from assay.records.saving import Exported, ImportReport, IngestReport
 from assay.settings import KNOWN, Settings, load_settings
-from assay.verbs import Caller, Surface, Verb, auditing, health, reading, searching, usage
+from assay.verbs import Caller, Surface, Verb, auditing, documents, health, reading, searching, usage
 from assay.verbs import access as access_verbs
 from assay.verbs import analysis as analysis_verbs
 from assay.verbs import files as file_verbs
@@ -66,9 +67,6 @@ if TYPE_CHECKING:
     from assay.evaluation.gating import Verdict
     from assay.evaluation.results import RunResult
     from assay.memory.engine import Engine
-    from assay.memory.exporting import Exported
-    from assay.memory.importing import ImportReport
-    from assay.memory.ingesting import IngestReport
     from assay.records.access import CreatedToken, SignInLine, SignInList, TokenLine, TokenList
     from assay.records.analysis import (
         Aggregates,
@@ -197,10 +195,10 @@ class Memory:
         prune: bool = False,
     ) -> IngestReport:
         """Take in files and folders: what is new or changed, in batches that survive an interruption."""
-        report = self.engine.ingest(
-            self.scope,
-            [Path(path) for path in paths],
-            root=None if root is None else Path(root),
+        report = self._call(
+            documents.INGEST,
+            paths=paths,
+            root=root,
             globs=globs,
             follow_links=follow_links,
             gate=gate,
@@ -221,16 +219,22 @@ class Memory:
         dry_run: bool = False,
     ) -> ImportReport:
         """Import what mem0, MCP server-memory, ChatGPT, Obsidian or Assay exported; the same again changes nothing."""
-        from assay.memory.importing import ImportOptions  # noqa: PLC0415 - only when there is something to import
-
-        options = ImportOptions(user=user, folder=folder, gate=gate, dry_run=dry_run)
-        report = self.engine.import_memories(self.scope, Path(path), format=format, source=source, options=options)
+        report = self._call(
+            documents.IMPORT,
+            path=path,
+            format=format,
+            user=user,
+            folder=folder,
+            source=source,
+            gate=gate,
+            dry_run=dry_run,
+        )
         self.engine.keep_up(self.scope)
         return report
 
     def export_memories(self, path: str | Path, *, format: str = "jsonl") -> Exported:  # noqa: A002 - the same
         """Write every memory to a file that loses nothing, or the current ones to a folder of Markdown notes."""
-        return self.engine.export_memories(self.scope, Path(path), format=format)
+        return self._call(documents.EXPORT, path=path, format=format)
 
     def search(
         self,

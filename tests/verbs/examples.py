@@ -1493,6 +1493,58 @@ FILES = (
         ),
     ),
 )
+DOCUMENTS = (
+    Examples(
+        "memory.ingest",
+        (
+            Example(given={"paths": ["<notes>"], "root": "<root>"}, argv=("ingest", "<notes>", "--root", "<root>")),
+            Example(
+                given={
+                    "paths": ["<notes>"],
+                    "root": "<root>",
+                    "globs": ["k*"],
+                    "follow_links": True,
+                    "gate": True,
+                    "prune": True,
+                },
+                argv=(
+                    *("ingest", "<notes>", "--root", "<root>", "--glob", "k*", "--follow-links", "--gate", "--prune"),
+                ),
+            ),
+            Example(given={"paths": ["no-such-folder"]}, argv=("ingest", "no-such-folder")),
+        ),
+    ),
+    Examples(
+        "memory.import",
+        (
+            Example(given={"path": "<others>"}, argv=("import", "<others>")),
+            Example(
+                given={
+                    "path": "<others>",
+                    "format": "jsonl",
+                    "folder": "moved",
+                    "source": "elsewhere",
+                    "gate": True,
+                    "dry_run": True,
+                },
+                argv=(
+                    *("import", "<others>", "--format", "jsonl", "--folder", "moved", "--source", "elsewhere"),
+                    *("--gate", "--dry-run"),
+                ),
+            ),
+            Example(given={"path": "nowhere.jsonl"}, argv=("import", "nowhere.jsonl")),
+        ),
+    ),
+    Examples(
+        "memory.export",
+        (
+            Example(given={"path": "<exported>"}, argv=("export", "<exported>")),
+            Example(
+                given={"path": "<notes>", "format": "markdown"}, argv=("export", "<notes>", "--format", "markdown")
+            ),
+        ),
+    ),
+)
 EXAMPLES: Mapping[str, Examples] = {
     examples.of: examples
     for examples in (
@@ -1500,6 +1552,7 @@ EXAMPLES: Mapping[str, Examples] = {
         *ACCESS,
         *AUDITING,
         *DATASETS,
+        *DOCUMENTS,
         *FILES,
         *FLAGS,
         *GATING,

@@ -6,6 +6,7 @@ every surface finds the same files.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -90,6 +91,15 @@ def _write_rankings(folder: Path) -> dict[str, str]:
         for who in people:
             for number, grade in enumerate(grades[who]):
                 journal.add((f"c{number}", f"d{number}"), who, Pressed.GRADE, grade)
+    notes = folder / "notes"
+    notes.mkdir()
+    for name in ("kettle", "lamp"):
+        (notes / f"{name}.md").write_text(f"# The {name}\n\nThe {name} stands in the hall.\n", encoding="utf-8")
+    (notes / "broken.json").write_text("{", encoding="utf-8")
+    others = [{"_id": str(number), "title": f"Shelf {number}", "text": f"Shelf {number} is oak."} for number in (1, 2)]
+    (folder / "others.jsonl").write_text("".join(f"{json.dumps(other)}\n" for other in others), encoding="utf-8")
+    paths |= {"notes": str(notes), "others": str(folder / "others.jsonl"), "exported": str(folder / "exported.jsonl")}
+    paths |= {"vault": str(folder / "none" / "vault"), "root": str(folder)}
     write_trec_run(Path(paths["other"]), {"nobody": {"d1": 1.0}}, "other")
     return paths
 

@@ -45,7 +45,7 @@ PRINCIPAL = "token:parity"
 """Who a caller is that shows a token named `parity`; at the command line and in Python it is `local`."""
 PERCENTILES = {"p50", "p95", "p99", "mean"}
 COPIED = {"memories", "size_bytes", "content"}
-TIMING = ("_ms", "_minutes", "quality_proxy_score")
+TIMING = ("_ms", "_minutes", "quality_proxy_score", "seconds")
 """Ends of names of fields that depend on how long a step took."""
 _WAITING = re.compile(r"\b[\d,]+ waiting")
 """How many lines of the query log are not written yet, which depends on the moment."""
@@ -64,6 +64,8 @@ ALSO: Mapping[str, Given] = {"memory.forget": {"reversible": True}}
 """Arguments that only choose the verb, where a method of Python and the client does more than one."""
 ONCE: Mapping[str, tuple[str, ...]] = {"Research": ("builtin", "evaluate")}
 """Fields of requests that a facade of Python takes when it is made."""
+LISTED: Mapping[str, str] = {"memory.ingest": "paths"}
+"""Fields of requests that a method of Python takes as its positional arguments."""
 
 
 FUNCTIONS: Mapping[str, Callable[[Given], Any]] = {
@@ -206,8 +208,9 @@ def by_python(tenant: Tenant, verb: Verb[Any, Any], given: Given, argv: list[str
         # What a request says for one call, some facades take once for all.
         once = {name: given.pop(name) for name in ONCE.get(facade, ()) if name in given}
         target = memory if facade == "Memory" else getattr(assay, facade)(memory, **once)
+        listed = given.pop(LISTED[verb.name], ()) if verb.name in LISTED else ()
         try:
-            return Answer(verb.to_json(getattr(target, method)(**given, **ALSO.get(verb.name, {}))))
+            return Answer(verb.to_json(getattr(target, method)(*listed, **given, **ALSO.get(verb.name, {}))))
         except AssayError as problem:
             return Answer(error=problem.code)
 

@@ -123,10 +123,19 @@ STORE_RESCAN = _act("store.rescan", OPERATE, "Find secrets that were stored in c
 STORE_MIGRATE = _act("store.migrate", OPERATE, "Bring the tables of the store to a newer schema.")
 
 # Files of this machine, named by their paths.
+MEMORY_TAKE_IN = _act("memory.take_in", OPERATE, "Take in documents or exported memories from files by their paths.")
 FILE_READ = _act("file.read", OPERATE, "Read files by their paths, and measure what they hold.")
 FILE_WRITE = _act("file.write", OPERATE, "Write files where a path says, such as a report.")
 
 ACTS: Mapping[str, Act] = MappingProxyType(_known)
 """Every act by its name."""
-COMMAND_LINE_ONLY = (RETENTION_RUN, RETENTION_RESTORE, STORE_RESCAN, STORE_MIGRATE, FILE_READ, FILE_WRITE)
+COMMAND_LINE_ONLY = (
+    RETENTION_RUN,
+    RETENTION_RESTORE,
+    STORE_RESCAN,
+    STORE_MIGRATE,
+    MEMORY_TAKE_IN,
+    FILE_READ,
+    FILE_WRITE,
+)
 """Acts that no server offers. They are in the table so that a surface which offers one later needs an operator."""

@@ -27,6 +27,7 @@ from assay.records.run_results import Caveat, CaveatKind
 from assay.settings import CONFIG_VARIABLE, LoadedSettings, Settings, load_settings
 from assay.verbs import Caller, Verb
 from assay.verbs import Surface as VerbSurface
+from assay.verbs.verb import Progress, report_nothing
 from assay.wiring import open_engine, scope_of
 
 if TYPE_CHECKING:
@@ -126,15 +127,18 @@ class Surface:
         create: bool = False,
         run_once: bool = False,
         listen: Listen | None = None,
+        progress: Progress | None = None,
         **given: Any,
     ) -> R:
         """Call a verb on the store of the settings; `create` makes the store if there is none.
 
-        `run_once` is for what ends with this process (see `open_engine`); `listen` is told of the steps of a question.
+        `run_once` is for what ends with this process (see `open_engine`); `listen` is told of the steps of a question,
+        `progress` of how far the work is.
         """
         request = verb.make(given)
         with open_engine(self.settings, create=create, run_once=run_once) as engine:
-            return verb.call(replace(self.caller(engine, verb.command), listen=listen), request)
+            caller = self.caller(engine, verb.command)
+            return verb.call(replace(caller, listen=listen, progress=progress or report_nothing), request)
 
     def call_unopened(self, verb: Verb[Any, R], **given: Any) -> R:
         """Call a verb that needs no opened store: there may be none, or one that cannot be opened."""

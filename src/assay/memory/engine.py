@@ -40,15 +40,14 @@ from assay.records import (
     Why,
 )
 from assay.records.fields import one_of
-from assay.records.saving import ExportFormat, ImportFormat
+from assay.records.saving import Exported, ExportFormat, ImportFormat, ImportReport, IngestReport
 from assay.storage import Store
 
 if TYPE_CHECKING:
-    from assay.memory.exporting import Exported
     from assay.memory.forgetting import Forgetting
     from assay.memory.health import Health
-    from assay.memory.importing import ImportOptions, ImportReport, OnProgress
-    from assay.memory.ingesting import Ingester, IngestReport, MakeSaver, OnFile
+    from assay.memory.importing import ImportOptions, OnProgress
+    from assay.memory.ingesting import Ingester, MakeSaver, OnFile
     from assay.memory.learning import Learning, Policy
     from assay.memory.reembedding import BackgroundReembedding, ModelState, Progress
     from assay.memory.rescanning import Rescanning

@@ -23,7 +23,7 @@ from assay.errors import InputError, MalformedFile, RecordNotFound
 from assay.formats.files import write_lines, writing
 from assay.formats.memory_files.reading import EXPORT_KIND, Element, read_json_lines
 from assay.formats.strict_json import one_line
-from assay.memory.importing import ImportReport, OnProgress
+from assay.memory.importing import OnProgress
 from assay.memory.saving import Saver, drafts
 from assay.memory.saving.drafts import RESERVED
 from assay.memory.saving.preparing import Prepared
@@ -33,7 +33,7 @@ from assay.records import Draft, Edge, Format, MemoryFilter, MemoryRecord, Memor
 from assay.records.fields import plain
 from assay.records.learning import LearnedTerm
 from assay.records.memory import WRITTEN_FIELDS
-from assay.records.saving import ExportFormat, ImportFormat, ImportProblem
+from assay.records.saving import Exported, ExportFormat, ImportFormat, ImportProblem, ImportReport
 from assay.storage import Saved, SaveRecord, Store, Work
 
 # --- Assay's own export: every memory with all that belongs to it, as JSON lines, and restoring it ---
@@ -55,17 +55,6 @@ _TEXTS = tuple(known.name for known in WRITTEN_FIELDS if known.name not in {"met
 """Fields that are checked and masked as a draft's are."""
 
 Value = TypeVar("Value", MemoryRecord, Edge, SaveRecord, LearnedTerm)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Exported:
-    """What an export holds."""
-
-    path: str
-    format: str
-    memories: int
-    by_status: Mapping[str, int]
-    edges: int
 
 
 def export_lines(work: Work, counts: Counter[str]) -> Iterator[str]:

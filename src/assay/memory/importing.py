@@ -9,10 +9,10 @@ they are saved, so an interrupted import keeps what it has done, and the next ru
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from assay.clock import Clock
 from assay.errors import InputError
@@ -21,7 +21,7 @@ from assay.formats.memory_files.markdown import LINKS_TO
 from assay.memory.ingesting.run import Known
 from assay.memory.saving import Refused, Saver, drafts
 from assay.records import Draft, Edge, EdgeKind, SaveDecision, SaveOutcome, Scope
-from assay.records.saving import ImportFormat, ImportItem, ImportLink, ImportProblem
+from assay.records.saving import ImportFormat, ImportItem, ImportLink, ImportProblem, ImportReport
 from assay.storage import Store, Work
 
 EDGES_AT_A_TIME = 500
@@ -46,36 +46,6 @@ class ImportOptions:
     """Compare each memory with what is there, as a save is: duplicates are turned away, conflicts supersede."""
     dry_run: bool = False
     """Write nothing; say what would be done."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ImportReport:
-    """What became of everything in a file."""
-
-    format: str
-    counts: Mapping[str, int]
-    """Memories by what became of them: `imported`, `updated`, `unchanged`, `quarantined`, `merged`, `rejected`."""
-    skipped: Mapping[str, int]
-    """What was not imported, by reason."""
-    incomplete: Mapping[str, int] = field(default_factory=dict)
-    """What was imported without some part, such as a link that leads nowhere; by reason."""
-    edges: int = 0
-    """Edges that were made of links and relations; those that were there already do not count."""
-    users: Mapping[str, int] = field(default_factory=dict)
-    """Memories of each user, where the file names users."""
-    masked: int = 0
-    """Secrets that were masked."""
-    chunks: int = 0
-    problems: tuple[ImportProblem, ...] = ()
-    """Everything that was not imported, or not whole, with its line."""
-    notes: tuple[str, ...] = ()
-    """What should be known of the import."""
-    dry_run: bool = False
-
-    @property
-    def total(self) -> int:
-        """Memories that were read."""
-        return sum(self.counts.values())
 
 
 class Importer:
@@ -287,28 +257,3 @@ def _fate(outcome: SaveOutcome) -> str:
     if outcome.decision is SaveDecision.REJECT:
         return "rejected"
     return "updated" if outcome.version > 1 else "imported"
-
-
-def as_json(report: ImportReport) -> dict[str, Any]:
-    """A report for machines."""
-    return {
-        "format": report.format,
-        "counts": dict(report.counts),
-        "skipped": dict(report.skipped),
-        "incomplete": dict(report.incomplete),
-        "edges": report.edges,
-        "users": dict(report.users),
-        "masked": report.masked,
-        "problems": [
-            {
-                "place": problem.place,
-                "line": problem.line,
-                "reason": problem.reason,
-                "detail": problem.detail,
-                "partial": problem.partial,
-            }
-            for problem in report.problems
-        ],
-        "notes": list(report.notes),
-        "dry_run": report.dry_run,
-    }

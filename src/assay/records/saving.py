@@ -4,12 +4,14 @@
 - A save from draft to decision.
 - Labelled saves for measuring decisions.
 - Memories from and for other systems.
+- Documents that were taken in.
 - The result of indexing a document.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -315,10 +317,171 @@ class ImportProblem:
     partial: bool = False
     """The rest of the entry was imported, without the part that is named."""
     size: int = 0
+    """Bytes of the file that it stands for, to tell how far an import is."""
 
     def __str__(self) -> str:
         where = self.place if self.line is None else f"{self.place}:{self.line}"
         return f"{where}: {self.reason} ({self.detail})"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImportReport:
+    """What became of everything in a file."""
+
+    format: str
+    counts: Mapping[str, int]
+    """Memories by what became of them: `imported`, `updated`, `unchanged`, `quarantined`, `merged`, `rejected`."""
+    skipped: Mapping[str, int]
+    """What was not imported, by reason."""
+    incomplete: Mapping[str, int] = field(default_factory=dict)
+    """What was imported without some part, such as a link that leads nowhere; by reason."""
+    edges: int = 0
+    """Edges that were made of links and relations; those that were there already do not count."""
+    users: Mapping[str, int] = field(default_factory=dict)
+    """Memories of each user, where the file names users."""
+    masked: int = 0
+    """Secrets that were masked."""
+    chunks: int = 0
+    problems: tuple[ImportProblem, ...] = ()
+    """Everything that was not imported, or not whole, with its line."""
+    notes: tuple[str, ...] = ()
+    """What should be known of the import."""
+    dry_run: bool = False
+
+    @property
+    def total(self) -> int:
+        """Memories that were read."""
+        return sum(self.counts.values())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Exported:
+    """What an export holds."""
+
+    path: str
+    format: str
+    memories: int
+    by_status: Mapping[str, int]
+    edges: int
+
+
+# --- Documents that were taken in ---
+
+NOT_REQUESTED = ("hidden", "kind")
+"""Reasons to skip a file that are not a fault: nobody asked for such files."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Skip:
+    """Something that was not taken, and why."""
+
+    place: str
+    reason: str
+    """One word: `hidden`, `kind`, `outside`, `link`, `unreadable`, `binary`, `encoding`, `empty`, `size`, `json`,
+    `record`, `refused`."""
+    detail: str
+    line: int | None = None
+    """Of the file, where one line is at fault."""
+
+    def __post_init__(self) -> None:
+        # The name of a file may hold bytes that are not text; it must be possible to print it all the same.
+        object.__setattr__(self, "place", self.place.encode("utf-8", "backslashreplace").decode())
+
+    @property
+    def fault(self) -> bool:
+        """Whether it needs attention."""
+        return self.reason not in NOT_REQUESTED
+
+    def __str__(self) -> str:
+        where = self.place if self.line is None else f"{self.place}:{self.line}"
+        return f"{where}: {self.reason} ({self.detail})"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SkippedFiles:
+    """Everything that was not taken: all of it counted, what needs attention listed."""
+
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    """How often each reason was given."""
+    files: tuple[Skip, ...] = ()
+    """Files that need attention; those that nobody asked for are only counted."""
+
+    @classmethod
+    def of(cls, skips: Sequence[Skip]) -> SkippedFiles:
+        """Count and sort what was not taken."""
+        reasons = dict(Counter(skip.reason for skip in skips))
+        return cls(reasons=reasons, files=tuple(skip for skip in skips if skip.fault))
+
+
+class Fate(StrEnum):
+    """What became of one document."""
+
+    STORED = "stored"
+    VERSION = "new version"
+    MERGED = "merged"
+    SUPERSEDED = "superseded another"
+    REJECTED = "rejected"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TokenSpread:
+    """How long the chunks are. Percentiles are values that occur (nearest rank)."""
+
+    chunks: int
+    tokens: int
+    shortest: int
+    median: int
+    p95: int
+    longest: int
+
+    @classmethod
+    def of(cls, counts: Sequence[int]) -> TokenSpread | None:
+        """Return the spread of chunk lengths; None without chunks."""
+        if not counts:
+            return None
+        ordered = sorted(counts)
+        last = len(ordered) - 1
+        return cls(
+            chunks=len(ordered),
+            tokens=sum(ordered),
+            shortest=ordered[0],
+            median=ordered[last // 2],
+            p95=ordered[min(last, -(-95 * len(ordered) // 100) - 1)],
+            longest=ordered[-1],
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class IngestReport:
+    """What became of every file of a run, and where the time went."""
+
+    files: int
+    """Files that were read."""
+    documents: int
+    """Documents in them: a file of records holds many."""
+    fates: Mapping[str, int]
+    """Documents by what became of them; see `Fate`."""
+    chunks: int
+    """Made of new documents and new versions."""
+    chunk_tokens: TokenSpread | None
+    """None: no chunk was made."""
+    chunks_skipped: Mapping[str, int]
+    """Chunks that were not embedded, by reason."""
+    skipped: SkippedFiles
+    missing: tuple[str, ...] = ()
+    """Sources in the store, below the named folders, that are no longer on disk."""
+    pruned: tuple[str, ...] = ()
+    """The missing sources that were superseded, on request."""
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """`total`, and what of it went into `read`, `chunk`, `embed` and `write`."""
+    masked: int = 0
+    """Secrets that were masked."""
+
+    @property
+    def faults(self) -> tuple[Skip, ...]:
+        """Return the skipped files that need attention."""
+        return self.skipped.files
 
 
 # --- The result of indexing a document ---

@@ -9,6 +9,7 @@
 - `analysis`: what answered questions add up to, and what low scores have in common.
 - `auditing`: list the audit log, check that it is whole.
 - `datasets`: which datasets there are, and what one holds.
+- `documents`: take in files and folders, import and export memories.
 - `files`: measure run files of this machine, write the report of a run, compare and apply labels.
 - `flags`: list, show, set, review feature flags.
 - `health`: how every part of the memory is.
@@ -39,6 +40,7 @@ from assay.verbs import (
     analysis,
     auditing,
     datasets,
+    documents,
     files,
     flags,
     health,
@@ -62,6 +64,7 @@ FAMILIES: tuple[Family, ...] = (
     analysis.FAMILY,
     auditing.FAMILY,
     datasets.FAMILY,
+    documents.FAMILY,
     files.FAMILY,
     flags.FAMILY,
     health.FAMILY,

@@ -16,9 +16,9 @@ from tests.storage.homes import Home
 from assay.errors import InputError, MalformedFile
 from assay.formats.memory_files import detect
 from assay.memory.engine import Engine
-from assay.memory.importing import ImportOptions, ImportReport
+from assay.memory.importing import ImportOptions
 from assay.records import EdgeKind, Filters, MemoryFilter, MemoryRecord, MemoryStatus, Scope, SearchRequest
-from assay.records.saving import ImportFormat
+from assay.records.saving import ImportFormat, ImportReport
 
 SAMPLES = Path(__file__).parent / "samples"
 COUNTS: dict[str, tuple[ImportFormat, int, int, dict[str, int], dict[str, int]]] = {

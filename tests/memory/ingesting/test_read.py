@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.memory.ingesting import Skip
 from assay.memory.ingesting.files import LIMIT, read_file, walk
 from assay.records import Draft, Format, Tier
+from assay.records.saving import Skip
 
 
 def read(folder: Path, name: str, content: str | bytes) -> list[Draft | Skip]:

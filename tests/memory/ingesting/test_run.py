@@ -14,8 +14,10 @@ from tests.storage.homes import Home
 
 from assay.errors import InputError
 from assay.memory.engine import Engine
-from assay.memory.ingesting import IngestReport, Step
+from assay.memory.ingesting import Step
 from assay.records import MemoryRecord, Scope, SearchRequest
+from assay.records.saving import IngestReport
+from assay.verbs import documents
 
 
 def put(root: Path, **texts: str) -> None:
@@ -176,13 +178,13 @@ def test_what_cannot_be_taken_is_told_by_reason_and_the_rest_is_taken(
     report = take(engine, scope, root)
 
     assert report.fates == {"stored": 1}
-    assert report.reasons == {
+    assert report.skipped.reasons == {
         "empty": 1, "binary": 1, "encoding": 1, "json": 1, "kind": 1, "size": 1, "outside": 1,
     }  # fmt: skip
     assert {skip.place for skip in report.faults} == {
         "empty.md", "image.md", "latin.txt", "bad.json", "big.txt", "leak.md",
     }  # fmt: skip
-    assert report.as_json()["skipped"]["reasons"]["size"] == 1
+    assert documents.INGEST.to_json(report)["skipped"]["reasons"]["size"] == 1
 
 
 def test_a_name_that_no_store_can_keep_is_told(engine: Engine, scope: Scope, root: Path) -> None:

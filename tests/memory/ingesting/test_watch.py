@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from assay.memory.engine import Engine
-from assay.memory.ingesting import IngestReport
 from assay.memory.ingesting.run import watch
 from assay.records import Scope
+from assay.records.saving import IngestReport
 
 
 def rounds(

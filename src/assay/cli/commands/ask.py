@@ -46,7 +46,7 @@ def register(app: typer.Typer) -> None:
         retry: RetryOption = False,
     ) -> None:
         """Answer a question from the memory, with citations or an honest "not answered", and score every step."""
-        choice = {"builtin": builtin, "evaluate": not no_evaluation}
+        choice: dict[str, Any] = {"builtin": builtin, "evaluate": not no_evaluation}
         listen = _listener(surface)
         if retry:
             answer = surface.call(research_verbs.RETRY, run_once=True, listen=listen, log_id=question, **choice)

@@ -17,20 +17,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
 
 from assay import wiring
-from assay.cli.options import print_json
-from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.formats.grid import grid
-from assay.records.saving import ExportFormat, ImportFormat
+from assay.records.saving import ExportFormat, ImportFormat, ImportReport, IngestReport
+from assay.verbs import documents
+from assay.verbs.verb import Progress
 
 if TYPE_CHECKING:
-    from assay.memory.engine import Engine
-    from assay.memory.importing import ImportReport
-    from assay.memory.ingesting import IngestReport, Step
-    from assay.memory.ingesting.run import OnFile
+    from assay.memory.ingesting import Step
 
 
 # --- `assay ingest`: take files and folders into the memory ---
@@ -75,101 +73,106 @@ def register_ingest(app: typer.Typer) -> None:
         interval: IntervalOption = 2.0,
     ) -> None:
         """Take in documents: new and changed ones only, in batches that survive an interruption."""
-        how: dict[str, Any] = {"root": root, "globs": glob, "follow_links": follow_links, "gate": gate, "prune": prune}
-        with wiring.open_engine(surface.settings) as engine:
-            if watch:
-                _watch(surface, engine, paths, interval, how)
-                return
-            with _telling_what_is_kept() as keep, _ingest_progress(surface) as show:
-                report = engine.ingest(surface.scope, paths, **how, on_file=_both(keep, show))
-        surface.result(report.as_json(), "\n".join(_format_ingest(report)))
+        request: dict[str, Any] = {
+            "paths": paths,
+            "root": root,
+            "globs": glob,
+            "follow_links": follow_links,
+            "gate": gate,
+            "prune": prune,
+        }
+        if watch:
+            _watch(surface, interval, request)
+            return
+        with _telling_what_is_kept() as keep, _progress_bar(surface, "taking in") as show:
+            report = surface.call(documents.INGEST, create=True, progress=_both(keep, show), **request)
+        surface.show(documents.INGEST, report, "\n".join(_format_ingest(report)))
         if strict and report.faults:
             raise typer.Exit(INGEST_INCOMPLETE)
 
 
-def _watch(surface: Surface, engine: Engine, paths: list[Path], interval: float, how: dict[str, Any]) -> None:
+def _watch(surface: Surface, interval: float, request: dict[str, Any]) -> None:
+    """Take in what changes until Ctrl-C. It has no result, so it is no verb; each report is shown as the verb's is."""
     from assay.memory.ingesting.run import watch  # noqa: PLC0415 - the extra "memory"
 
     def tell(report: IngestReport) -> None:
-        if surface.common.json:
-            print_json(report.as_json())
-        else:
-            surface.console.print("\n".join(_format_ingest(report)), soft_wrap=True)
+        surface.show(documents.INGEST, report, "\n".join(_format_ingest(report)))
 
     def wait() -> bool:
         return threading.Event().wait(interval)
 
+    paths = request.pop("paths")
     silent = surface.common.json or surface.common.quiet
     if not silent:
         names = ", ".join(map(str, paths))
         sys.stderr.write(f"Taking in {names}, then looking for changes every {interval:g} s. Ctrl-C ends it.\n")
     beat = None if silent else _heartbeat(time.monotonic)
-    with _telling_what_is_kept() as keep:
-        on_file = _both(keep, beat)
-        watch(engine.ingester, surface.scope, paths, wait=wait, on_report=tell, on_file=on_file, **how)
+    with wiring.open_engine(surface.settings) as engine, _telling_what_is_kept() as keep:
+        progress = _both(keep, beat)
+
+        def on_file(step: Step) -> None:
+            progress(step.size, step.of_size, str(step))
+
+        watch(engine.ingester, surface.scope, paths, wait=wait, on_report=tell, on_file=on_file, **request)
 
 
-def _both(first: OnFile, second: OnFile | None) -> OnFile:
-    def on_file(step: Step) -> None:
-        first(step)
+def _both(first: Progress, second: Progress | None) -> Progress:
+    def tell(done: float, of: float | None, what: str) -> None:
+        first(done, of, what)
         if second is not None:
-            second(step)
+            second(done, of, what)
 
-    return on_file
+    return tell
 
 
 @contextmanager
-def _telling_what_is_kept() -> Iterator[OnFile]:
+def _telling_what_is_kept() -> Iterator[Progress]:
     """Tell whoever interrupts a run what of it is durable."""
-    last: list[Step] = []
+    last = "Nothing was kept yet"
 
-    def keep(step: Step) -> None:
-        last[:] = [step]
+    def keep(done: float, of: float | None, what: str) -> None:
+        nonlocal last
+        last = f"Kept: {describe(done, of, what)}"
 
     try:
         yield keep
     except KeyboardInterrupt:
-        kept = f"Kept: {describe(last[0])}" if last else "Nothing was kept yet"
-        sys.stderr.write(f"\n{kept}. The same command goes on from there.\n")
+        sys.stderr.write(f"\n{last}. The same command goes on from there.\n")
         raise
 
 
-def describe(step: Step) -> str:
-    """Return how far a run is, in words."""
-    return (
-        f"{step.documents:,} documents in {step.chunks:,} chunks; {step.files:,} of {step.of_files:,} files are done,"
-        f" {step.size / 1e6:.1f} of {step.of_size / 1e6:.1f} MB"
-    )
+def describe(done: float, of: float | None, what: str) -> str:
+    """Return how far a run is, in words; `done` and `of` are bytes."""
+    return f"{what}, {done / 1e6:.1f} of {(of or done) / 1e6:.1f} MB"
 
 
-def _heartbeat(now: Callable[[], float]) -> OnFile:
+def _heartbeat(now: Callable[[], float]) -> Progress:
     """Write a line about a long run every few seconds."""
-    told = now()
+    last_line = now()
 
-    def beat(step: Step) -> None:
-        nonlocal told
-        if now() - told >= HEARTBEAT_S:
-            told = now()
-            sys.stderr.write(f"{describe(step)}\n")
+    def beat(done: float, of: float | None, what: str) -> None:
+        nonlocal last_line
+        if now() - last_line >= HEARTBEAT_S:
+            last_line = now()
+            sys.stderr.write(f"{describe(done, of, what)}\n")
 
     return beat
 
 
 @contextmanager
-def _ingest_progress(surface: Surface) -> Iterator[Callable[[Step], None] | None]:
-    """A bar of what is durable, with the time left, on a terminal; silence elsewhere."""
+def _progress_bar(surface: Surface, title: str) -> Iterator[Progress | None]:
+    """Show a bar of the bytes that are done with, and the time left, on a terminal; show nothing elsewhere."""
     if surface.common.json or surface.common.quiet or not sys.stderr.isatty():
         yield None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bar:
-        task = bar.add_task("taking in", total=None)
+    with Bar(*columns, console=Console(stderr=True, markup=False), transient=True) as bar:
+        task = bar.add_task(title, total=None)
 
-        def on_file(step: Step) -> None:
-            said = f"{step.files}/{step.of_files} files, {step.chunks:,} chunks"
-            bar.update(task, completed=step.size, total=step.of_size, description=said)
+        def show(done: float, of: float | None, what: str) -> None:
+            bar.update(task, completed=done, total=of, description=what)
 
-        yield on_file
+        yield show
 
 
 def _format_ingest(report: IngestReport) -> Iterator[str]:
@@ -182,9 +185,9 @@ def _format_ingest(report: IngestReport) -> Iterator[str]:
         yield f"{count:,} chunks not embedded: {reason}"
     if report.masked:
         yield f"{report.masked:,} secrets masked"
-    if report.skipped:
-        yield "passed over: " + ", ".join(f"{count:,} {reason}" for reason, count in report.reasons.items())
-    yield from (f"  {one}" for one in report.faults[:FAULTS_SHOWN])
+    if reasons := report.skipped.reasons:
+        yield "passed over: " + ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
+    yield from (f"  {fault}" for fault in report.faults[:FAULTS_SHOWN])
     if len(report.faults) > FAULTS_SHOWN:
         yield f"  and {len(report.faults) - FAULTS_SHOWN:,} more; --json has them all"
     yield from _missing_file_lines(report)
@@ -240,29 +243,22 @@ def register_import(app: typer.Typer) -> None:
 
         The same file again changes nothing, so an interrupted import is simply run again.
         """
-        with wiring.open_engine(surface.settings) as engine:
-            from assay.memory.importing import ImportOptions, as_json  # noqa: PLC0415 - the extra "memory"
-
-            options = ImportOptions(user=user, folder=folder, gate=gate, dry_run=dry_run)
-            with _import_progress(surface) as on_progress:
-                report = engine.import_memories(
-                    surface.scope, path, format=format, source=source, options=options, on_progress=on_progress
-                )
-        surface.result(as_json(report), "\n".join(_format_import(report)))
+        with _progress_bar(surface, "importing") as progress:
+            report = surface.call(
+                documents.IMPORT,
+                create=True,
+                progress=progress,
+                path=path,
+                format=format,
+                user=user,
+                folder=folder,
+                source=source,
+                gate=gate,
+                dry_run=dry_run,
+            )
+        surface.show(documents.IMPORT, report, "\n".join(_format_import(report)))
         if strict and report.problems:
             raise typer.Exit(IMPORT_INCOMPLETE)
-
-
-@contextmanager
-def _import_progress(surface: Surface) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar with the time left, on a terminal; silence elsewhere."""
-    if surface.common.json or surface.common.quiet or not sys.stderr.isatty():
-        yield None
-        return
-    columns = (TextColumn("importing"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bar:
-        task = bar.add_task("importing", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _format_import(report: ImportReport) -> Iterator[str]:
@@ -307,11 +303,10 @@ def register_export(app: typer.Typer) -> None:
 
         What is written is complete, or nothing is; only its owner can read it. `assay import` reads both.
         """
-        with wiring.open_engine(surface.settings, create=False) as engine:
-            done = engine.export_memories(surface.scope, path, format=format)
-        states = ", ".join(f"{count:,} {status}" for status, count in done.by_status.items()) or "none"
-        text = f"wrote {done.memories:,} memories ({states}) and {done.edges:,} edges to {done.path}"
-        surface.result(plain(done), text)
+        exported = surface.call(documents.EXPORT, path=path, format=format)
+        states = ", ".join(f"{count:,} {status}" for status, count in exported.by_status.items()) or "none"
+        text = f"wrote {exported.memories:,} memories ({states}) and {exported.edges:,} edges to {exported.path}"
+        surface.show(documents.EXPORT, exported, text)
 
 
 def register(app: typer.Typer) -> None:

@@ -23,7 +23,6 @@ from assay.errors import InputError
 from assay.formats import front_matter
 from assay.formats.strict_json import line_decoder
 from assay.hashing import HASH_PREFIX
-from assay.memory.ingesting.report import Skip
 from assay.memory.saving.drafts import MOST_TAGS, MOST_TRIGGERS, RESERVED
 from assay.records import Draft, Format, heading_path
 from assay.records.memory import (
@@ -38,6 +37,7 @@ from assay.records.memory import (
     kind_of,
     markup_of,
 )
+from assay.records.saving import Skip
 from assay.regular_files import open_regular
 from assay.text import sections
 

@@ -21,9 +21,9 @@ from assay.clock import Clock
 from assay.embedding.protocol import Embedder, Progress, Vectors
 from assay.embedding.wrappers import AroundEmbedder
 from assay.memory.ingesting.files import FoundFile, Walked, find_changed, read_file, suggest_root, walk, walk_again
-from assay.memory.ingesting.report import Fate, IngestReport, Skip, spread
 from assay.memory.saving import Refused, Saver
 from assay.records import Draft, Format, SaveDecision, SaveOutcome, Scope
+from assay.records.saving import Fate, IngestReport, Skip, SkippedFiles, TokenSpread
 from assay.storage import Store, Work
 from assay.text.chunking import Chunked, Chunker
 
@@ -169,6 +169,12 @@ class Step(NamedTuple):
     """Documents that were kept."""
     chunks: int
     """Chunks of them."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.documents:,} documents in {self.chunks:,} chunks;"
+            f" {self.files:,} of {self.of_files:,} files are done"
+        )
 
 
 OnFile = Callable[[Step], None]
@@ -318,9 +324,9 @@ class _Run:
             documents=sum(self._fates.values()),
             fates=_in_order(self._fates),
             chunks=self._chunks,
-            chunk_tokens=spread(self._meter.chunk_tokens),
+            chunk_tokens=TokenSpread.of(self._meter.chunk_tokens),
             chunks_skipped=dict(self._chunks_skipped),
-            skipped=(*walked.skipped, *self._skipped),
+            skipped=SkippedFiles.of((*walked.skipped, *self._skipped)),
             missing=tuple(absent),
             pruned=pruned,
             seconds=self._meter.shares(total),
