@@ -23,7 +23,7 @@ from assay.access.policies import PUBLIC
 from assay.cli.main import app
 from assay.mcp.tools import TOOLS
 from assay.metrics.catalog import reference_markdown
-from assay.server.routers import RESOURCES
+from assay.server.application import RESOURCES
 from assay.settings import APPROVALS, KNOWN, Approval, fit_to_show
 from assay.storage.tables import metadata
 from docs.walks import SOURCE, WALKS, Walk

@@ -6,7 +6,7 @@ The framework is an optional extra, so `demo` and `serving` are loaded when they
 - `services`: what every route and page uses: the engine, worker threads and metrics.
 - `routing`: how a route is declared, with the policy it must have.
 - `verb_routes`: routes made from the table of verbs.
-- `routers`: routes that are not made from verbs.
+- `health`: probes (`/healthz`, `/readyz`) and the server's own numbers (`/metrics`).
 - `pages`: the dashboard.
 - `security`: sign-in, tokens and the guard.
 - `errors`: one shape for every error, and its status.

@@ -21,10 +21,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from assay.access import Access, Grant, acts
 from assay.errors import AssayError
 from assay.gateway.front import Front
-from assay.server import errors
+from assay.server import errors, health, verb_routes
 from assay.server.idempotency import Repeats
-from assay.server.routers import RESOURCES
-from assay.server.routing import SECURITY_SCHEMES, refuse_unknown_parameters, with_act
+from assay.server.routing import SECURITY_SCHEMES, Resource, refuse_unknown_parameters, with_act
 from assay.server.security.browsers import LOGIN, Csrf, add_login
 from assay.server.security.callers import Callers
 from assay.server.security.guard import ApiGuard, Gates, RouteTable
@@ -68,6 +67,8 @@ def record_interrupted(services: Services) -> None:
 # `build` returns what a server serves. The guard wraps the whole application, so it checks every request; a route that
 # is added without a policy is refused.
 
+RESOURCES: tuple[Resource, ...] = (health.RESOURCE, *verb_routes.RESOURCES)
+"""The API by resource, in the order in which its description shows them."""
 PUBLIC_PATHS = frozenset({"/healthz", "/readyz", LOGIN})
 """All addresses that need no token."""
 DESCRIPTION = (
