@@ -22,35 +22,19 @@ from uuid import uuid4
 import numpy as np
 
 from assay import errors
+from assay.calls import MemoryCalls
 from assay.clock import Clock, SystemClock
 from assay.errors import AssayError, EndpointUnavailable, InputError
 from assay.models.endpoint import Endpoint, EndpointOptions
 from assay.models.http_pool import HttpPool
 from assay.network import Gatekeeper
 from assay.records import (
-    Edge,
-    EdgeKind,
     ErasedMemory,
     EvalResult,
-    FolderCounts,
     ForgottenMemory,
-    LoggedQuery,
     MemoryLine,
-    MemoryPage,
-    Mode,
-    PackedContext,
-    RecentSessions,
-    SaveOutcome,
-    SearchPage,
-    SearchResult,
-    SessionSummary,
     ShownMemory,
-    TaskEnded,
-    TaskRecord,
-    Tier,
-    Why,
 )
-from assay.records.access import Access, CreatedToken, SignInLine, SignInList, TokenLine, TokenList
 from assay.records.analysis import (
     Aggregates,
     Analysis,
@@ -63,28 +47,11 @@ from assay.records.analysis import (
 )
 from assay.records.datasets import DatasetOverview
 from assay.records.flags import (
-    CollectedVotes,
-    FlagList,
     FlagState,
-    LadderList,
-    LadderPage,
-    LadderStep,
-    TrialState,
-    VoteKind,
-    WatchedChanges,
 )
 from assay.records.learning import (
     AnswerRating,
-    CaughtUp,
-    LearnedTerms,
-    LearningChanges,
-    LearningStatus,
-    RecordedEvents,
-    RolledBack,
-    Validated,
 )
-from assay.records.maintenance import AuditChains, AuditPage
-from assay.records.memory_list import HealthReport
 from assay.records.research_log import (
     PromptVersion,
     ResearchAnswer,
@@ -94,19 +61,15 @@ from assay.records.research_log import (
     StoredResearch,
 )
 from assay.records.run_results import ComparisonResult, GateResult, RunSummary
-from assay.verbs import Verb, auditing, health, reading, searching, usage
-from assay.verbs import access as access_verbs
+from assay.verbs import Verb, reading
 from assay.verbs import analysis as analysis_verbs
 from assay.verbs import datasets as dataset_verbs
 from assay.verbs import flags as flag_verbs
 from assay.verbs import judgments as judgment_verbs
-from assay.verbs import ladder as ladder_verbs
-from assay.verbs import learning as learning_verbs
 from assay.verbs import memory as memory_verbs
 from assay.verbs import prompts as prompt_verbs
 from assay.verbs import research as research_verbs
 from assay.verbs import runs as run_verbs
-from assay.verbs import sessions as session_verbs
 from assay.verbs.datasets import DatasetList
 from assay.verbs.judgments import JudgmentPage, KeptJudgments
 from assay.verbs.runs import RunPage
@@ -118,7 +81,7 @@ PAGE = 200
 Result = TypeVar("Result")
 
 
-class Client:
+class Client(MemoryCalls):
     """One server, and what its token opens there. Threads may share a client.
 
     Calls share open connections. A `with` block or `close` closes them.
@@ -148,25 +111,6 @@ class Client:
             pool=self._pool,
         )
 
-    def search(self, query: str, *, k: int | None = None, mode: Mode = Mode.AUTO, **more: Any) -> SearchResult:
-        """Find what the memory knows. `more` are further fields of the request, such as folder or session_id."""
-        return self._call(searching.SEARCH, query=query, k=k, mode=mode, **more)
-
-    def context(self, query: str, *, token_budget: int = 2_000, **more: Any) -> PackedContext:
-        """Pack everything to know for a task into a token budget. `more` are k, folder and session_id."""
-        return self._call(searching.CONTEXT, query=query, token_budget=token_budget, **more)
-
-    def match_triggers(self, text: str, *, k: int | None = None, session_id: str | None = None) -> SearchResult:
-        """Find memories one of whose trigger phrases stands in a text word for word."""
-        return self._call(searching.TRIGGERS, text=text, k=k, session_id=session_id)
-
-    def save(self, title: str, body: str, *, tier: Tier | None = None, **more: Any) -> SaveOutcome:
-        """Save a memory. `more` are further fields of the request, such as tags or source_id.
-
-        An update takes over what is not given from the memory it supersedes; an empty value is taken as given.
-        """
-        return self._call(memory_verbs.SAVE, title=title, body=body, tier=tier, **more)
-
     def memory(self, memory_id: str, **more: Any) -> ShownMemory:
         """One memory as a whole; with a session_id, that counts as a read. `more` are session_id, offset and limit."""
         return self._call(reading.SHOW, memory_id=memory_id, **more)
@@ -181,22 +125,6 @@ class Client:
             if cursor is None:
                 return
 
-    def list(self, *, limit: int = 50, cursor: str | None = None, **filters: Any) -> MemoryPage:
-        """One page of memories, newest first, with how many there are; filters as for `memories`."""
-        return self._call(reading.LIST_MEMORIES, limit=limit, cursor=cursor, **filters)
-
-    def folders(self) -> FolderCounts:
-        """Every folder and how many current memories are in it."""
-        return self._call(reading.FOLDERS)
-
-    def update(self, memory_id: str, **changes: Any) -> SaveOutcome:
-        """Save a new version of a memory that takes its place; fields that are not given stay."""
-        return self._call(memory_verbs.UPDATE, memory_id=memory_id, **changes)
-
-    def restore(self, memory_id: str) -> SaveOutcome:
-        """Bring back a forgotten memory; a person also a quarantined, superseded or merged one."""
-        return self._call(memory_verbs.RESTORE, memory_id=memory_id)
-
     def forget(
         self, memory_id: str, *, reversible: bool = False, versions: bool = False
     ) -> ForgottenMemory | ErasedMemory:
@@ -204,30 +132,6 @@ class Client:
         if reversible:
             return self._call(memory_verbs.FORGET, memory_id=memory_id)
         return self.erase(memory_id, versions=versions)
-
-    def erase(self, memory_id: str, *, versions: bool = False) -> ErasedMemory:
-        """Erase a memory to the last byte; with `versions`, the other versions of its source too."""
-        return self._call(reading.ERASE, memory_id=memory_id, versions=versions)
-
-    def validate(self, memory_id: str, was_useful: bool, **more: Any) -> Validated:
-        """Say whether a memory was useful. `more` are query_id, session_id, note and event_key."""
-        return self._call(usage.VALIDATE, memory_id=memory_id, was_useful=was_useful, **more)
-
-    def record(self, events: Sequence[Mapping[str, Any]]) -> RecordedEvents:
-        """Record what was read or written; an event has a session_id, and one of memory_id, path and wrote."""
-        return self._call(usage.RECORD, events=list(events))
-
-    def link(self, source_id: str, kind: EdgeKind | str, target_id: str, **more: Any) -> Edge:
-        """Link two memories: the first caused, enabled, supports, ... the second."""
-        return self._call(memory_verbs.LINK, source_id=source_id, kind=str(kind), target_id=target_id, **more)
-
-    def why(self, memory_id: str) -> Why:
-        """Show what stands behind a memory."""
-        return self._call(memory_verbs.WHY, memory_id=memory_id)
-
-    def health(self) -> HealthReport:
-        """Whether every way of searching finds what it must, and how everything around it is."""
-        return self._call(health.HEALTH)
 
     def ask(self, question: str, **more: Any) -> ResearchAnswer:
         """Answer a question from the memory, with citations or an honest "not answered".
@@ -380,155 +284,11 @@ class Client:
         """Return one page of judgments; filters are query_id, source, limit and cursor."""
         return self._call(judgment_verbs.LIST, **filters)
 
-    def flags(self) -> FlagList:
-        """Every flag as it stands."""
-        return self._call(flag_verbs.LIST)
-
     def flag(self, name: str) -> FlagState:
         """One flag as it stands."""
         return self._call(flag_verbs.SHOW, name=name)
 
-    def set_flag(self, name: str, percent: int | None = None, *, shadow: bool | None = None) -> FlagState:
-        """Switch a flag for everybody in the tenant: 0 is off, 100 is on; what is None stays as it was."""
-        return self._call(flag_verbs.SET, name=name, percent=percent, shadow=shadow)
-
-    def review_flag(self, name: str) -> FlagState:
-        """Say that somebody has looked at what a flag did, so that it may act."""
-        return self._call(flag_verbs.REVIEW, name=name)
-
-    def changes(self) -> LadderList:
-        """Return every change that took a step on the ladder, with its last one."""
-        return self._call(ladder_verbs.LIST)
-
-    def change(self, feature_id: str) -> LadderPage:
-        """Return everything known of a change: its steps, its test, and the four conditions of graduation."""
-        return self._call(ladder_verbs.SHOW, feature_id=feature_id)
-
-    def begin_test(self, feature_id: str, kind: VoteKind | str = VoteKind.PAIRED) -> TrialState:
-        """Begin a sequential test of a flag, or a new attempt after one that ended."""
-        return self._call(ladder_verbs.BEGIN, feature_id=feature_id, kind=kind)
-
-    def pause_test(self, feature_id: str, why: str | None = None) -> TrialState:
-        """Stop taking votes; `why` is kept."""
-        return self._call(ladder_verbs.PAUSE, feature_id=feature_id, why=why)
-
-    def resume_test(self, feature_id: str) -> TrialState:
-        """Go on with a paused test and the votes it has."""
-        return self._call(ladder_verbs.RESUME, feature_id=feature_id)
-
-    def collect_votes(self, feature_id: str) -> CollectedVotes:
-        """Turn what was seen since the last time into votes, and decide what can be decided."""
-        return self._call(ladder_verbs.COLLECT, feature_id=feature_id)
-
-    def graduate(self, feature_id: str) -> LadderStep:
-        """Give a change to everybody; refused while one of the four conditions does not hold."""
-        return self._call(ladder_verbs.GRADUATE, feature_id=feature_id)
-
-    def roll_back(self, feature_id: str, why: str | None = None) -> LadderStep:
-        """Set a flag back to what it was before it graduated; `why` is kept."""
-        return self._call(ladder_verbs.ROLL_BACK, feature_id=feature_id, why=why)
-
-    def watch_changes(self) -> WatchedChanges:
-        """Look after every change that has graduated, and take back what breaks a guardrail."""
-        return self._call(ladder_verbs.WATCH)
-
-    def learning(self) -> LearningStatus:
-        """Return how learning stands: what is on, what was learned, and what keeps it from being applied."""
-        return self._call(learning_verbs.STATUS)
-
-    def learn(self) -> CaughtUp:
-        """Learn from what was recorded since the last time; a running program does so by itself."""
-        return self._call(learning_verbs.RUN)
-
-    def learned_terms(self, memory_id: str | None = None) -> LearnedTerms:
-        """Return learned terms with their state."""
-        return self._call(learning_verbs.TERMS, memory_id=memory_id)
-
-    def learning_changes(
-        self,
-        *,
-        memory_id: str | None = None,
-        since: datetime | None = None,
-        limit: int = 100,
-        cursor: str | None = None,
-    ) -> LearningChanges:
-        """Return one page of what learning did to memories, oldest first."""
-        return self._call(learning_verbs.LIST_CHANGES, memory_id=memory_id, since=since, limit=limit, cursor=cursor)
-
-    def approve_learning(self) -> LearningStatus:
-        """Let learned terms into memories; raises `NotReady` while anything else is missing."""
-        return self._call(learning_verbs.APPROVE)
-
-    def roll_back_learning(
-        self, *, memory_id: str | None = None, since: datetime | None = None, writer: str | None = None
-    ) -> RolledBack:
-        """Take back votes, promotions and learned terms: of a memory, from a moment on, by a writer."""
-        return self._call(learning_verbs.ROLL_BACK, memory_id=memory_id, since=since, writer=writer)
-
-    def sessions(self, *, limit: int = 20, cursor: str | None = None) -> RecentSessions:
-        """Return one page of sessions, those with the newest searches first."""
-        return self._call(session_verbs.LIST_SESSIONS, limit=limit, cursor=cursor)
-
-    def session(self, session_id: str) -> SessionSummary:
-        """Show what happened in a session: its searches, the memories it met, its tasks and its numbers."""
-        return self._call(session_verbs.SHOW_SESSION, session_id=session_id)
-
-    def searches(self, **filters: Any) -> SearchPage:
-        """Return one page of the log of searches, newest first; filters are origin, limit and cursor."""
-        return self._call(session_verbs.LIST_SEARCHES, **filters)
-
-    def logged_search(self, query_id: str) -> LoggedQuery:
-        """Show one logged search with what every channel offered."""
-        return self._call(session_verbs.SHOW_SEARCH, query_id=query_id)
-
-    def preflight(
-        self, task_id: str, *, knowledge: float, uncertainty: float, context: float, **more: Any
-    ) -> TaskRecord:
-        """Say what is known before a task, each from 0 to 1. `more` are goal, folder and session_id."""
-        given = {"knowledge": knowledge, "uncertainty": uncertainty, "context": context, **more}
-        return self._call(session_verbs.PREFLIGHT, task_id=task_id, **given)
-
-    def postflight(
-        self, task_id: str, *, knowledge: float, uncertainty: float, context: float, **more: Any
-    ) -> TaskEnded:
-        """Say what is known after a task. `more` are result, useful, not_useful and session_id."""
-        given = {"knowledge": knowledge, "uncertainty": uncertainty, "context": context, **more}
-        return self._call(session_verbs.POSTFLIGHT, task_id=task_id, **given)
-
-    def audit(self, **filters: Any) -> AuditPage:
-        """Return one page of the audit log, newest first.
-
-        Filters are action, actor, target, since, until, all_tenants, limit and cursor.
-        """
-        return self._call(auditing.LIST, **filters)
-
-    def check_audit(self, *, all_tenants: bool = False) -> AuditChains:
-        """Check that no entry of the audit log was changed or removed."""
-        return self._call(auditing.CHECK, all_tenants=all_tenants)
-
-    def tokens(self) -> TokenList:
-        """Every token of the tenant, never their text."""
-        return self._call(access_verbs.LIST_TOKENS)
-
-    def create_token(
-        self, name: str, access: Access | str = Access.READ, *, days: int | None = None, person: bool = False
-    ) -> CreatedToken:
-        """Make a token that reaches no further than your own; its text is in the result, and nowhere else."""
-        return self._call(access_verbs.CREATE_TOKEN, name=name, access=access, days=days, person=person)
-
-    def revoke_token(self, token_id: str) -> TokenLine:
-        """Let a token open nothing from now on."""
-        return self._call(access_verbs.REVOKE_TOKEN, token_id=token_id)
-
-    def sign_ins(self) -> SignInList:
-        """Every browser that signed in with a token of the tenant."""
-        return self._call(access_verbs.LIST_SIGN_INS)
-
-    def end_sign_in(self, session_id: str) -> SignInLine:
-        """Let a browser's sign-in open nothing from now on."""
-        return self._call(access_verbs.END_SIGN_IN, session_id=session_id)
-
-    def _call(self, verb: Verb[Any, Result], **given: Any) -> Result:
+    def _call(self, verb: Verb[Any, Result], /, **given: Any) -> Result:
         """Call a verb over HTTP; the result is the value that the same verb returns in Python."""
         route = verb.http
         if route is None:

@@ -172,7 +172,8 @@ def test_every_surface_refuses_a_program_in_the_same_words(
     token = services.tokens.create(OWN, "writer", Access.WRITE)
     writer = Scope(tenant="default", principal="token:writer")
     with reaching(services, local=False) as http, served(services, local=False) as address:
-        for verb, given in (("forget", {}), ("update", {"title": "Mine"})):
+        calls: tuple[tuple[str, dict[str, Any]], ...] = (("forget", {}), ("update", {"title": "Mine"}))
+        for verb, given in calls:
             with pytest.raises(NotAllowed) as told:
                 call(services, f"memory_{verb}", {"memory_id": tea, **given}, scope=writer)
             refused = http.post(

@@ -70,7 +70,7 @@ def test_a_path_leads_to_the_memory_whose_own_path_it_ends_with(path: str, found
 def test_a_path_that_was_read_counts_as_its_memory(sqlite_desk: Desk) -> None:
     sqlite_desk.put("m_path", rel_path="decisions/auth.md")
     query = sqlite_desk.asked("query", ("m_path",))
-    seen = Observation(session_id="s_1", path="/work/notes/decisions/auth.md")
+    seen = Observation(session_id="s_1", path="/home/ada/notes/decisions/auth.md")
     assert sqlite_desk.learning.observe(sqlite_desk.scope, seen).new == 1
     assert sqlite_desk.kinds(query) == [EventType.READ_AFTER_SEARCH]
 

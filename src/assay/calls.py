@@ -1,0 +1,442 @@
+"""The calls that a memory has in this process and over HTTP alike: one method for each verb.
+
+`assay.Memory` answers them with its own engine, `assay.Client` with a server.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+from assay.records import (
+    Channel,
+    Edge,
+    EdgeKind,
+    ErasedMemory,
+    FolderCounts,
+    FolderMode,
+    Format,
+    Intent,
+    LoggedQuery,
+    MemoryPage,
+    MemoryStatus,
+    Mode,
+    Origin,
+    PackedContext,
+    RecentSessions,
+    SaveOutcome,
+    SearchPage,
+    SearchResult,
+    SessionSummary,
+    TaskEnded,
+    TaskRecord,
+    Tier,
+    Why,
+)
+from assay.records.access import Access, CreatedToken, SignInLine, SignInList, TokenLine, TokenList
+from assay.records.flags import (
+    CollectedVotes,
+    FlagList,
+    FlagState,
+    LadderList,
+    LadderPage,
+    LadderStep,
+    TrialState,
+    VoteKind,
+    WatchedChanges,
+)
+from assay.records.learning import (
+    CaughtUp,
+    LearnedTerms,
+    LearningChanges,
+    LearningStatus,
+    RecordedEvents,
+    RolledBack,
+    Validated,
+)
+from assay.records.maintenance import AuditChains, AuditPage
+from assay.records.memory_list import HealthReport
+from assay.verbs import Verb, auditing, health, reading, searching, usage
+from assay.verbs import access as access_verbs
+from assay.verbs import flags as flag_verbs
+from assay.verbs import ladder as ladder_verbs
+from assay.verbs import learning as learning_verbs
+from assay.verbs import memory as memory_verbs
+from assay.verbs import sessions as session_verbs
+
+Result = TypeVar("Result")
+
+
+class MemoryCalls(ABC):
+    """What a memory can be asked to do."""
+
+    @abstractmethod
+    def _call(self, verb: Verb[Any, Result], /, **given: Any) -> Result:
+        """Call a verb with the fields of its request."""
+
+    def save(
+        self,
+        title: str,
+        body: str,
+        *,
+        triggers: Sequence[str] | None = None,
+        tier: Tier | str | None = None,
+        folder: str | None = None,
+        tags: Sequence[str] | None = None,
+        format: Format | str = Format.MARKDOWN,  # noqa: A002 - the record's own word
+        context_type: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        source_id: str | None = None,
+        valid_from: datetime | None = None,
+        automated: bool = False,
+        **more: Any,
+    ) -> SaveOutcome:
+        """Keep a memory; the outcome says what every step decided.
+
+        What is not given is empty in a new memory; an update takes it over from the memory it supersedes. Give an empty
+        value, such as `tags=()`, to save without. `more` are further fields of the request, such as rel_path.
+        """
+        return self._call(
+            memory_verbs.SAVE,
+            title=title,
+            body=body,
+            triggers=triggers,
+            tier=tier,
+            folder=folder,
+            tags=tags,
+            format=format,
+            context_type=context_type,
+            metadata=metadata,
+            source_id=source_id,
+            valid_from=valid_from,
+            automated=automated,
+            **more,
+        )
+
+    def search(
+        self,
+        query: str,
+        *,
+        k: int | None = None,
+        mode: Mode | str = Mode.AUTO,
+        intent: Intent | str | None = None,
+        folder: str | None = None,
+        folder_mode: FolderMode | str = FolderMode.OFF,
+        tiers: Sequence[Tier | str] = (),
+        tags: Sequence[str] = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        as_of: datetime | None = None,
+        include_superseded: bool = False,
+        channels: Sequence[Channel | str] | None = None,
+        session_id: str | None = None,
+        token_budget: int | None = None,
+        explain: bool = False,
+    ) -> SearchResult:
+        """Find memories: hits with score, title and text; with `explain`, every number behind the score, and steps."""
+        return self._call(
+            searching.SEARCH,
+            query=query,
+            k=k,
+            mode=mode,
+            intent=intent,
+            folder=folder,
+            folder_mode=folder_mode,
+            tiers=tiers,
+            tags=tags,
+            since=since,
+            until=until,
+            as_of=as_of,
+            include_superseded=include_superseded,
+            channels=channels,
+            session_id=session_id,
+            token_budget=token_budget,
+            explain=explain,
+        )
+
+    def context(
+        self,
+        query: str,
+        *,
+        token_budget: int = 2_000,
+        k: int = 20,
+        folder: str | None = None,
+        session_id: str | None = None,
+    ) -> PackedContext:
+        """Pack everything to know for a task into a token budget: standing rules first, then what is relevant."""
+        return self._call(
+            searching.CONTEXT, query=query, token_budget=token_budget, k=k, folder=folder, session_id=session_id
+        )
+
+    def match_triggers(self, text: str, *, k: int | None = None, session_id: str | None = None) -> SearchResult:
+        """Find memories one of whose trigger phrases stands in a text word for word."""
+        return self._call(searching.TRIGGERS, text=text, k=k, session_id=session_id)
+
+    def link(
+        self, source_id: str, kind: EdgeKind | str, target_id: str, *, strength: float = 1.0, evidence: str = ""
+    ) -> Edge:
+        """Join two memories: the first caused, enabled, supports, ... the second."""
+        return self._call(
+            memory_verbs.LINK,
+            source_id=source_id,
+            kind=kind,
+            target_id=target_id,
+            strength=strength,
+            evidence=evidence,
+        )
+
+    def why(self, memory_id: str) -> Why:
+        """What caused, enabled or supports a memory, and what stands behind that in turn."""
+        return self._call(memory_verbs.WHY, memory_id=memory_id)
+
+    def list(
+        self,
+        *,
+        folder: str | None = None,
+        tags: Sequence[str] = (),
+        tier: Tier | str | None = None,
+        status: MemoryStatus | str | None = None,
+        since: datetime | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> MemoryPage:
+        """One page of memories, newest first, with how many there are; `cursor` is `next_cursor` of the page before."""
+        return self._call(
+            reading.LIST_MEMORIES,
+            folder=folder,
+            tags=tags,
+            tier=tier,
+            status=status,
+            since=since,
+            limit=limit,
+            cursor=cursor,
+        )
+
+    def folders(self) -> FolderCounts:
+        """Every folder and how many current memories are in it."""
+        return self._call(reading.FOLDERS)
+
+    def update(self, memory_id: str, *, automated: bool = False, **changes: Any) -> SaveOutcome:
+        """Save a new version of a memory that takes its place.
+
+        `changes` are title, body, triggers, tags, folder, tier, format, context_type or metadata; what is not given
+        stays. As with `save`, `automated` says that a program writes on its own.
+        """
+        return self._call(memory_verbs.UPDATE, memory_id=memory_id, automated=automated, **changes)
+
+    def erase(self, memory_id: str, *, versions: bool = False) -> ErasedMemory:
+        """Erase a memory to the last byte, as `forget` does, and count what was erased."""
+        return self._call(reading.ERASE, memory_id=memory_id, versions=versions)
+
+    def restore(self, memory_id: str) -> SaveOutcome:
+        """Bring back a forgotten, quarantined or superseded memory, or take a merge apart."""
+        return self._call(memory_verbs.RESTORE, memory_id=memory_id)
+
+    def validate(
+        self,
+        memory_id: str,
+        was_useful: bool,
+        *,
+        query_id: str | None = None,
+        session_id: str | None = None,
+        note: str = "",
+        event_key: str | None = None,
+    ) -> Validated:
+        """Say whether a memory was useful: it moves how much the memory is trusted and where it ranks."""
+        return self._call(
+            usage.VALIDATE,
+            memory_id=memory_id,
+            was_useful=was_useful,
+            query_id=query_id,
+            session_id=session_id,
+            note=note,
+            event_key=event_key,
+        )
+
+    def record(self, events: Sequence[Mapping[str, Any]]) -> RecordedEvents:
+        """Record what was read or written; an event has a session_id, and one of memory_id, path and wrote."""
+        return self._call(usage.RECORD, events=list(events))
+
+    def health(self) -> HealthReport:
+        """Whether every channel finds what it should, and how everything around it is."""
+        return self._call(health.HEALTH)
+
+    def flags(self) -> FlagList:
+        """Every flag as it stands."""
+        return self._call(flag_verbs.LIST)
+
+    def set_flag(self, name: str, percent: int | None = None, *, shadow: bool | None = None) -> FlagState:
+        """Switch a flag: 0 is off, 100 is on for everybody; what is None stays as it was."""
+        return self._call(flag_verbs.SET, name=name, percent=percent, shadow=shadow)
+
+    def review_flag(self, name: str) -> FlagState:
+        """Say that you have looked at what a flag did, so that it may act."""
+        return self._call(flag_verbs.REVIEW, name=name)
+
+    def changes(self) -> LadderList:
+        """Return every change that took a step on the ladder, with its last one."""
+        return self._call(ladder_verbs.LIST)
+
+    def change(self, feature_id: str) -> LadderPage:
+        """Return everything known of a change: its steps, its test, and the four conditions of graduation."""
+        return self._call(ladder_verbs.SHOW, feature_id=feature_id)
+
+    def begin_test(self, feature_id: str, kind: VoteKind | str = VoteKind.PAIRED) -> TrialState:
+        """Begin a sequential test of a flag, or a new attempt after one that ended."""
+        return self._call(ladder_verbs.BEGIN, feature_id=feature_id, kind=kind)
+
+    def pause_test(self, feature_id: str, why: str | None = None) -> TrialState:
+        """Stop taking votes; `why` is kept."""
+        return self._call(ladder_verbs.PAUSE, feature_id=feature_id, why=why)
+
+    def resume_test(self, feature_id: str) -> TrialState:
+        """Go on with a paused test and the votes it has."""
+        return self._call(ladder_verbs.RESUME, feature_id=feature_id)
+
+    def collect_votes(self, feature_id: str) -> CollectedVotes:
+        """Turn what was seen since the last time into votes, and decide what can be decided."""
+        return self._call(ladder_verbs.COLLECT, feature_id=feature_id)
+
+    def graduate(self, feature_id: str) -> LadderStep:
+        """Give a change to everybody; refused while one of the four conditions does not hold."""
+        return self._call(ladder_verbs.GRADUATE, feature_id=feature_id)
+
+    def roll_back(self, feature_id: str, why: str | None = None) -> LadderStep:
+        """Set a flag back to what it was before it graduated; `why` is kept."""
+        return self._call(ladder_verbs.ROLL_BACK, feature_id=feature_id, why=why)
+
+    def watch_changes(self) -> WatchedChanges:
+        """Look after every change that has graduated, and take back what breaks a guardrail."""
+        return self._call(ladder_verbs.WATCH)
+
+    def learning(self) -> LearningStatus:
+        """Return how learning stands: what is on, what was learned, and what keeps it from being applied."""
+        return self._call(learning_verbs.STATUS)
+
+    def learn(self) -> CaughtUp:
+        """Learn from what was recorded since the last time; a running program does so by itself."""
+        return self._call(learning_verbs.RUN)
+
+    def learned_terms(self, memory_id: str | None = None) -> LearnedTerms:
+        """Return learned terms with their state."""
+        return self._call(learning_verbs.TERMS, memory_id=memory_id)
+
+    def learning_changes(
+        self,
+        *,
+        memory_id: str | None = None,
+        since: datetime | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> LearningChanges:
+        """Return one page of what learning did to memories, oldest first."""
+        return self._call(learning_verbs.LIST_CHANGES, memory_id=memory_id, since=since, limit=limit, cursor=cursor)
+
+    def approve_learning(self) -> LearningStatus:
+        """Let learned terms into memories; raises `NotReady` while anything else is missing."""
+        return self._call(learning_verbs.APPROVE)
+
+    def roll_back_learning(
+        self, *, memory_id: str | None = None, since: datetime | None = None, writer: str | None = None
+    ) -> RolledBack:
+        """Take back votes, promotions and learned terms: of a memory, from a moment on, by a writer."""
+        return self._call(learning_verbs.ROLL_BACK, memory_id=memory_id, since=since, writer=writer)
+
+    def sessions(self, *, limit: int = 20, cursor: str | None = None) -> RecentSessions:
+        """Return one page of sessions, those with the newest searches first."""
+        return self._call(session_verbs.LIST_SESSIONS, limit=limit, cursor=cursor)
+
+    def session(self, session_id: str) -> SessionSummary:
+        """Show what happened in a session: its searches, the memories it met, its tasks and its numbers."""
+        return self._call(session_verbs.SHOW_SESSION, session_id=session_id)
+
+    def searches(self, *, origin: Origin | str | None = None, limit: int = 50, cursor: str | None = None) -> SearchPage:
+        """Return one page of the log of searches, newest first; `origin` is why they were asked."""
+        return self._call(session_verbs.LIST_SEARCHES, origin=origin, limit=limit, cursor=cursor)
+
+    def logged_search(self, query_id: str) -> LoggedQuery:
+        """Show one logged search with what every channel offered."""
+        return self._call(session_verbs.SHOW_SEARCH, query_id=query_id)
+
+    def preflight(
+        self,
+        task_id: str,
+        *,
+        knowledge: float,
+        uncertainty: float,
+        context: float,
+        goal: str = "",
+        folder: str = "",
+        session_id: str | None = None,
+    ) -> TaskRecord:
+        """Say what is known before a task, each from 0 to 1; may be said again until the task has ended."""
+        return self._call(
+            session_verbs.PREFLIGHT,
+            task_id=task_id,
+            knowledge=knowledge,
+            uncertainty=uncertainty,
+            context=context,
+            goal=goal,
+            folder=folder,
+            session_id=session_id,
+        )
+
+    def postflight(
+        self,
+        task_id: str,
+        *,
+        knowledge: float,
+        uncertainty: float,
+        context: float,
+        result: str = "",
+        useful: Sequence[str] = (),
+        not_useful: Sequence[str] = (),
+        session_id: str | None = None,
+    ) -> TaskEnded:
+        """Say what is known after a task and which memories helped; the result lists what is left to judge."""
+        return self._call(
+            session_verbs.POSTFLIGHT,
+            task_id=task_id,
+            knowledge=knowledge,
+            uncertainty=uncertainty,
+            context=context,
+            result=result,
+            useful=useful,
+            not_useful=not_useful,
+            session_id=session_id,
+        )
+
+    def audit(self, **filters: Any) -> AuditPage:
+        """Return one page of the audit log, newest first.
+
+        Filters are action, actor, target, since, until, all_tenants, limit and cursor.
+        """
+        return self._call(auditing.LIST, **filters)
+
+    def check_audit(self, *, all_tenants: bool = False) -> AuditChains:
+        """Check that no entry of the audit log was changed or removed."""
+        return self._call(auditing.CHECK, all_tenants=all_tenants)
+
+    def tokens(self) -> TokenList:
+        """Every token of the tenant, never their text."""
+        return self._call(access_verbs.LIST_TOKENS)
+
+    def create_token(
+        self, name: str, access: Access | str = Access.READ, *, days: int | None = None, person: bool = False
+    ) -> CreatedToken:
+        """Make a token that lets others reach a server; its text is in the result, and nowhere else."""
+        return self._call(access_verbs.CREATE_TOKEN, name=name, access=access, days=days, person=person)
+
+    def revoke_token(self, token_id: str) -> TokenLine:
+        """Let a token open nothing from now on."""
+        return self._call(access_verbs.REVOKE_TOKEN, token_id=token_id)
+
+    def sign_ins(self) -> SignInList:
+        """Every browser that signed in with a token of the tenant."""
+        return self._call(access_verbs.LIST_SIGN_INS)
+
+    def end_sign_in(self, session_id: str) -> SignInLine:
+        """Let a browser's sign-in open nothing from now on."""
+        return self._call(access_verbs.END_SIGN_IN, session_id=session_id)
