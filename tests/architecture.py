@@ -154,7 +154,7 @@ LAYERS = (
         "systems",
     ),
     _layer("calls", "the calls of a memory, one method for each verb, for `api` and `client`", "verbs"),
-    _layer("client", "the HTTP API as typed calls", "calls", "models", "network", "verbs"),
+    _layer("client", "the HTTP API as typed calls", "calls", "metrics", "models", "network", "verbs"),
     _layer("testing", "public doubles and small values for tests", "models", "embedding"),
     _layer(
         "api", "the facades behind the public names", "calls", *_USE_CASES, *_MEASURES, "settings", "verbs", "wiring"

@@ -25,6 +25,7 @@ from assay import errors
 from assay.calls import MemoryCalls
 from assay.clock import Clock, SystemClock
 from assay.errors import AssayError, EndpointUnavailable, InputError
+from assay.metrics.catalog import MetricFacts
 from assay.models.endpoint import Endpoint, EndpointOptions
 from assay.models.http_pool import HttpPool
 from assay.network import Gatekeeper
@@ -67,11 +68,13 @@ from assay.verbs import datasets as dataset_verbs
 from assay.verbs import flags as flag_verbs
 from assay.verbs import judgments as judgment_verbs
 from assay.verbs import memory as memory_verbs
+from assay.verbs import metrics as metric_verbs
 from assay.verbs import prompts as prompt_verbs
 from assay.verbs import research as research_verbs
 from assay.verbs import runs as run_verbs
 from assay.verbs.datasets import DatasetList
 from assay.verbs.judgments import JudgmentPage, KeptJudgments
+from assay.verbs.metrics import MetricList
 from assay.verbs.runs import RunPage
 
 DEFAULT_URL = "http://127.0.0.1:8710"
@@ -275,6 +278,14 @@ class Client(MemoryCalls):
     def show_dataset(self, name: str) -> DatasetOverview:
         """Return what a dataset holds, counted."""
         return self._call(dataset_verbs.SHOW, name=name)
+
+    def metrics(self) -> MetricList:
+        """Return every metric that the server can compute."""
+        return self._call(metric_verbs.LIST)
+
+    def show_metric(self, name: str) -> MetricFacts:
+        """Return what is known of a metric: formula, range, parameters, source and a worked example."""
+        return self._call(metric_verbs.SHOW, name=name)
 
     def add_judgments(self, judgments: Sequence[Mapping[str, Any]], *, annotator: str = "") -> KeptJudgments:
         """Keep grades of logged searches: each has a query_id, a memory_id and a relevance of 0 to 3."""

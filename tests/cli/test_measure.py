@@ -159,7 +159,9 @@ def test_wrong_use_is_named(run: Run, arguments: tuple[str, ...], named: str) ->
 def test_the_catalog_is_shown_as_a_table_and_as_json(run: Run) -> None:
     shown = run("metrics").out
     assert all(entry.name in shown for entry in entries())
-    assert [one["name"] for one in run("metrics", "--json").json] == [entry.name for entry in entries()]
+    catalog = run("metrics", "--json").json
+    assert [metric["name"] for metric in catalog["metrics"]] == [entry.name for entry in entries()]
+    assert catalog["problems"] == []
 
 
 @pytest.mark.parametrize("name", ["ndcg", "ndcg@10", "ndcg(gain=exp)@10"])

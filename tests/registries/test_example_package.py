@@ -53,8 +53,8 @@ def told(site: Path | None, folder: Path, *arguments: str) -> Any:
 
 
 def test_its_metric_is_listed_with_the_others(installed: Path, tmp_path: Path) -> None:
-    names = [entry["name"] for entry in told(installed, tmp_path, "metrics")]
-    without = [entry["name"] for entry in told(None, tmp_path, "metrics")]
+    names = [entry["name"] for entry in told(installed, tmp_path, "metrics")["metrics"]]
+    without = [entry["name"] for entry in told(None, tmp_path, "metrics")["metrics"]]
     assert [name for name in names if name not in without] == ["answer_words"]
     assert told(installed, tmp_path, "metrics", "answer_words")["better"] == "lower"
 
@@ -85,6 +85,8 @@ def test_a_package_that_cannot_be_loaded_is_one_line_and_breaks_nothing(installe
     (line,) = [line for line in done.stdout.splitlines() if "assay-shop" in line]
     assert "The package assay-shop 0.1.0 cannot add the metric 'answer_words': ModuleNotFoundError" in line
     assert line.removesuffix(".").removeprefix("The ") in assay(broken, tmp_path, "doctor", "--json").stdout
+    (problem,) = told(broken, tmp_path, "metrics")["problems"]
+    assert line.removesuffix(".").removeprefix("The ") in problem
     refused = assay(broken, tmp_path, "metrics", "answer_words")
     assert refused.returncode == 3
     assert "assay-shop 0.1.0" in refused.stderr

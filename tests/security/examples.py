@@ -52,6 +52,7 @@ PARAMETERS: Mapping[str, Callable[[Belongings], str]] = {
 }
 ROUTES: Mapping[str, Example] = {
     "GET /api/datasets/{name}": lambda has: {"name": has.dataset},
+    "GET /api/metrics/{name}": lambda _: {"name": "ndcg"},
     "GET /api/flags/{name}": lambda _: {"name": FLAG},
     "PUT /api/flags/{name}": lambda _: {"name": FLAG},
     "POST /api/flags/{name}/review": lambda _: {"name": FLAG},

@@ -1493,6 +1493,17 @@ FILES = (
         ),
     ),
 )
+METRICS = (
+    Examples("metric.list", (Example(given={}, argv=("metrics",)),)),
+    Examples(
+        "metric.show",
+        (
+            Example(given={"name": "ndcg"}, argv=("metrics", "ndcg")),
+            Example(given={"name": "ndcg(gain=exp)@10"}, argv=("metrics", "ndcg(gain=exp)@10")),
+            Example(given={"name": "ndgc@10"}, argv=("metrics", "ndgc@10")),
+        ),
+    ),
+)
 DOCUMENTS = (
     Examples(
         "memory.ingest",
@@ -1562,6 +1573,7 @@ EXAMPLES: Mapping[str, Examples] = {
         *LADDER,
         *LEARNING,
         *MEMORY,
+        *METRICS,
         *PROMPTS,
         *READING,
         *RESEARCH,

@@ -90,6 +90,7 @@ PROMPT_CHANGE = _act("prompt.change", GOVERN, "Write a version of a prompt, swit
 # Runs, datasets, labels.
 RUN_READ = _act("run.read", READ, "Read runs, their reports and comparisons.")
 RUN_START = _act("run.start", MEASURE, "Run a dataset and keep the result.")
+METRIC_READ = _act("metric.read", READ, "Read which metrics there are, and how each is computed.")
 DATASET_READ = _act("dataset.read", READ, "Read which datasets there are and what they hold.")
 JUDGMENT_READ = _act("judgment.read", READ, "Read judgments.")
 JUDGMENT_WRITE = _act("judgment.write", ADD_ONCE, "Write judgments under one's own name.")

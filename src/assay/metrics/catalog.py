@@ -116,8 +116,8 @@ Compute: TypeAlias = FromRanking | FromCase | FromCases | FromRun | FromRecord
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MetricEntry:
-    """One metric in the catalog."""
+class MetricFacts:
+    """What is known of a metric, as every surface shows it."""
 
     name: str
     family: str
@@ -135,6 +135,12 @@ class MetricEntry:
     """Where the field computes something else under the same name."""
     example: str = ""
     """A worked case in a sentence or two; a test computes it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MetricEntry(MetricFacts):
+    """One metric in the catalog: the facts, and how it is computed."""
+
     compute: Compute
     judged_by: RubricKind | None = None
     """The kind of judge that decides it; None: it needs no judge."""
@@ -424,7 +430,7 @@ def entry_markdown(entry: MetricEntry) -> str:
     return "\n".join(lines)
 
 
-def entry_facts(entry: MetricEntry) -> list[tuple[str, str]]:
+def entry_facts(entry: MetricFacts) -> list[tuple[str, str]]:
     """The facts about a metric, in the order in which every page lists them."""
     facts = [
         ("Formula", f"`{entry.formula}`" if entry.formula else ""),
@@ -439,7 +445,7 @@ def entry_facts(entry: MetricEntry) -> list[tuple[str, str]]:
     return [(name, text) for name, text in facts if text]
 
 
-def range_text(entry: MetricEntry) -> str:
+def range_text(entry: MetricFacts) -> str:
     """From the lowest to the highest value."""
     low = "no lower limit" if entry.lowest is None else f"{entry.lowest:g}"
     high = "no upper limit" if entry.highest is None else f"{entry.highest:g}"

@@ -18,6 +18,7 @@
 - `learning`: what was learned from use: status, learn, terms, changes, approve, take back.
 - `maintenance`: checkpoints, retention, secrets stored in clear.
 - `memory`: save, update, forget, restore, link, why.
+- `metrics`: which metrics there are, and what is known of each.
 - `prompts`: list, show, write, use, split and compare versions of prompts.
 - `reading`: show, list, folders, erase.
 - `research`: ask, retry, rate an answer, show and list what was asked.
@@ -49,6 +50,7 @@ from assay.verbs import (
     learning,
     maintenance,
     memory,
+    metrics,
     prompts,
     reading,
     research,
@@ -73,6 +75,7 @@ FAMILIES: tuple[Family, ...] = (
     learning.FAMILY,
     maintenance.FAMILY,
     memory.FAMILY,
+    metrics.FAMILY,
     prompts.FAMILY,
     reading.FAMILY,
     research.FAMILY,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table
 
 from assay.cli.surface import Surface, command
-from assay.metrics.catalog import METRICS, MetricEntry, entries, entry_facts, find
+from assay.metrics.catalog import MetricFacts, entry_facts
+from assay.verbs import metrics as metric_verbs
 
 NameArgument = Annotated[str | None, typer.Argument(metavar="[NAME]", help="A metric; also as ndcg@10.")]
 
@@ -20,27 +21,27 @@ def register(app: typer.Typer) -> None:
     def metrics(surface: Surface, name: NameArgument = None) -> None:
         """List every metric, or show one with its formula, source, parameters and a worked example."""
         if name is None:
-            every = entries()
-            surface.result([_as_json(entry) for entry in every], _table(every))
-            for problem in METRICS.problems():
+            catalog = surface.call_unopened(metric_verbs.LIST)
+            surface.show(metric_verbs.LIST, catalog, _table(catalog.metrics))
+            for problem in catalog.problems:
                 surface.note(f"{problem[0].upper()}{problem[1:]}.")
         else:
-            entry = find(name.split("@")[0].split("(")[0].strip())
-            surface.result(_as_json(entry), _full(entry))
+            facts = surface.call_unopened(metric_verbs.SHOW, name=name)
+            surface.show(metric_verbs.SHOW, facts, _full(facts))
 
 
-def _table(entries: tuple[MetricEntry, ...]) -> Table:
+def _table(entries: tuple[MetricFacts, ...]) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("metric", style="bold", no_wrap=True)
     table.add_column("family", no_wrap=True)
     table.add_column("better", no_wrap=True)
     table.add_column("question", overflow="fold")
-    for one in entries:
-        table.add_row(one.name, one.family, one.better.value, one.summary)
+    for entry in entries:
+        table.add_row(entry.name, entry.family, entry.better.value, entry.summary)
     return table
 
 
-def _full(entry: MetricEntry) -> Table:
+def _full(entry: MetricFacts) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column("what", style="bold", no_wrap=True)
     table.add_column("text", overflow="fold")
@@ -48,29 +49,3 @@ def _full(entry: MetricEntry) -> Table:
     for what, text in entry_facts(entry):
         table.add_row(what, text.replace("`", ""))
     return table
-
-
-def _as_json(entry: MetricEntry) -> dict[str, Any]:
-    return {
-        "name": entry.name,
-        "family": entry.family,
-        "summary": entry.summary,
-        "formula": entry.formula,
-        "lowest": entry.lowest,
-        "highest": entry.highest,
-        "better": entry.better.value,
-        "cutoff": entry.cutoff.value,
-        "parameters": [
-            {
-                "name": one.name,
-                "meaning": one.meaning,
-                "default": one.default,
-                "choices": list(one.choices),
-                "kind": one.kind,
-            }
-            for one in entry.parameters
-        ],
-        "citation": entry.citation,
-        "disagreement": entry.disagreement,
-        "example": entry.example,
-    }
