@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from assay import evaluate
 from assay.api import Dataset
 from assay.evaluation.results import RunResult
-from assay.flags import known
+from assay.flags import find_flag
 from assay.memory.engine import Engine
 from assay.online.graduation import Gains, GraduationEvidence, all_hold, conditions
 from assay.online.ladder import Ladder, metric_of_gain, offline_evidence
@@ -140,7 +140,7 @@ def same(queries: Sequence[Query], repetitions: int) -> tuple[int, int]:
         end = ended(np.asarray([interleaved_vote(query, rng) for query in alike]), EProcessRule())
         declared += end.decision in ("better", "worse")
         gained = [outcome(one.treatment, one.relevant, rng) - outcome(one.control, one.relevant, rng) for one in alike]
-        graduated += all_hold(conditions(known(FLAG), _evidence(gained, end)))
+        graduated += all_hold(conditions(find_flag(FLAG), _evidence(gained, end)))
     return declared, graduated
 
 

@@ -12,7 +12,7 @@ from tests.mcp.serving import connected as connected_mcp
 from tests.server.serving import OWN, reaching, services_at
 
 from assay import cpu_budget
-from assay.cpu_budget import CpuBudget, limited
+from assay.cpu_budget import CpuBudget, apply_budget
 from assay.errors import RequestTooCostly
 from assay.records import SearchRequest, make_draft
 
@@ -31,7 +31,7 @@ class Used:
 
 def test_a_request_over_its_budget_is_ended_with_what_it_used() -> None:
     used = Used()
-    with limited(CpuBudget(2.0, used=used, elapsed=used)):
+    with apply_budget(CpuBudget(2.0, used=used, elapsed=used)):
         used.seconds += 2.0
         cpu_budget.check("fusion")
         used.seconds += 0.5
@@ -43,7 +43,7 @@ def test_a_request_over_its_budget_is_ended_with_what_it_used() -> None:
 
 def test_once_something_was_committed_a_request_goes_on() -> None:
     used = Used()
-    with limited(CpuBudget(2.0, used=used, elapsed=used)):
+    with apply_budget(CpuBudget(2.0, used=used, elapsed=used)):
         used.seconds += 3.0
         with pytest.raises(RequestTooCostly):
             cpu_budget.check("saving")
@@ -51,7 +51,7 @@ def test_once_something_was_committed_a_request_goes_on() -> None:
         cpu_budget.check("telling what was saved")
         used.seconds += 100.0
         cpu_budget.check("telling more of it")
-    with limited(CpuBudget(2.0, used=used, elapsed=used)):
+    with apply_budget(CpuBudget(2.0, used=used, elapsed=used)):
         used.seconds += 3.0
         with pytest.raises(RequestTooCostly):
             cpu_budget.check("the next request, which has committed nothing")
@@ -78,14 +78,14 @@ def test_a_search_and_a_save_are_ended_between_their_steps(tmp_path: Path) -> No
         used = Used()
         engine = services.engine
         draft = make_draft(title=NOTE["title"], body=NOTE["body"], written_with="test")
-        with limited(CpuBudget(1.0, used=used, elapsed=used)):
+        with apply_budget(CpuBudget(1.0, used=used, elapsed=used)):
             used.seconds += 2.0
             with pytest.raises(RequestTooCostly):
                 engine.searcher.search(OWN, SearchRequest(query="makefiles"))
             with pytest.raises(RequestTooCostly):
                 engine.saver.save(OWN, draft)
         assert engine.searcher.search(OWN, SearchRequest(query="makefiles")).hits == ()
-        with limited(CpuBudget(1.0, used=used, elapsed=used)):
+        with apply_budget(CpuBudget(1.0, used=used, elapsed=used)):
             engine.saver.save(OWN, draft)
             used.seconds += 2.0
             # It was saved: whatever follows is told, not refused.

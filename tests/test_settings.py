@@ -194,7 +194,7 @@ def test_an_unreadable_file_is_named(tmp_path: Path, content: bytes) -> None:
 
 def test_a_password_is_never_shown(tmp_path: Path) -> None:
     loaded = load(tmp_path, ASSAY_DB="postgresql://me:hunter2@localhost/x")
-    assert "hunter2" not in str(loaded.shown())
+    assert "hunter2" not in str(loaded.list_settings())
     assert ":***@localhost" in fit_to_show(loaded.settings.db)
 
 

@@ -290,7 +290,7 @@ _SCOPE = Scope(principal="a")
 
 _TEXTS: dict[str, tuple[Work, int]] = {
     "find the sections of Markdown": (sections.markdown_sections, BODY),
-    "find the sections of reStructuredText": (sections.restructured_sections, FILE),
+    "find the sections of reStructuredText": (sections.split_rst, FILE),
     "read JSON as lines of text": (blocks, BODY),
     "find words and stems": (stems, BODY),
     "find sentences": (sentences, BODY),

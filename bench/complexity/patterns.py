@@ -154,10 +154,10 @@ def _secret_rules() -> Iterator[re.Pattern[Any]]:
     """The patterns of the rules for secrets, which are compiled when a text first needs them."""
     from assay.text.secrets.formats import PREFIXED  # noqa: PLC0415
     from assay.text.secrets.masking import RULES  # noqa: PLC0415 - only the fuzz needs it
-    from assay.text.secrets.rules import compiled  # noqa: PLC0415
+    from assay.text.secrets.rules import compile_pattern  # noqa: PLC0415
 
-    yield from (compiled(rule.pattern, 0) for rule in PREFIXED)
-    yield from (compiled(rule.pattern, rule.flags) for rule in RULES)
+    yield from (compile_pattern(rule.pattern, 0) for rule in PREFIXED)
+    yield from (compile_pattern(rule.pattern, rule.flags) for rule in RULES)
 
 
 MADE: Mapping[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
@@ -166,7 +166,7 @@ MADE: Mapping[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "memory/searching/query.py:_shaped": _of("assay.memory.searching.query", "CUES"),
     "memory/saving/spam_filter.py:_cue": _of("assay.memory.saving.spam_filter", "_CUES"),
     "text/secrets/addresses.py:find_kubernetes_secrets": _compiled(r"^(?![ \t]{5,}|[ \t]*$)", flags=re.MULTILINE),
-    "text/secrets/rules.py:compiled": lambda: list(_secret_rules()),
+    "text/secrets/rules.py:compile_pattern": lambda: list(_secret_rules()),
     "formats/front_matter.py:_words": _compiled(r"[,\s]+", ","),
     "text/questions.py:cues_of": _compiled(r"\bhow many\b"),
     "metrics/write_path.py:_says": _compiled(r"(?<!\w)(?<!\d[.,])aaaaaaaaaa(?!\w)(?![.,]\d)"),
@@ -218,7 +218,7 @@ BOUNDED: Mapping[str, str] = {
     "text/questions.py:_KINDS": "read a question",
     "text/questions.py:_OF": "read a question",
     "text/questions.py:_SIDES": "read a question",
-    "text/secrets/rules.py:compiled": "mask secrets",
+    "text/secrets/rules.py:compile_pattern": "mask secrets",
     "text/sections.py:_ROLE": "find the sections of reStructuredText",
     "text/sections.py:_TARGET": "find the sections of reStructuredText",
     "text/wording.py:_day_month_year": "take a text apart for comparing",

@@ -327,7 +327,7 @@ class Client(MemoryCalls):
         sent = None if body is None else {name: _written(value) for name, value in body.items() if value is not None}
         headers = {} if method == "GET" else {"Idempotency-Key": uuid4().hex}
         try:
-            found = self._endpoint.asked(path, sent, method=method, headers=headers).value
+            found = self._endpoint.send(path, sent, method=method, headers=headers).value
         except EndpointUnavailable as problem:
             raise _told(problem) from problem
         answer: Mapping[str, Any] = found

@@ -59,7 +59,7 @@ _CURRENT: ContextVar[CpuBudget | None] = ContextVar("assay_cpu_budget", default=
 
 
 @contextmanager
-def limited(budget: CpuBudget) -> Iterator[None]:
+def apply_budget(budget: CpuBudget) -> Iterator[None]:
     """Hold what runs inside to a budget."""
     token = _CURRENT.set(budget)
     try:

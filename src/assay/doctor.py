@@ -174,7 +174,9 @@ def _find_shortened(settings: Settings, work: Work) -> list[str]:
         # A description that cannot be read is a finding of its own.
         return []
     return [
-        f"tenant {tenant}, checkpoint {one.id}" for one in known for tenant in work.audit.missing_heads(one.audit_heads)
+        f"tenant {tenant}, checkpoint {checkpoint.id}"
+        for checkpoint in known
+        for tenant in work.audit.missing_heads(checkpoint.audit_heads)
     ]
 
 

@@ -77,7 +77,7 @@ def explanation(**changed: Any) -> Explanation:
         score=0.0,
     )
     made = replace(made, **changed)
-    return replace(made, score=made.recomputed())
+    return replace(made, score=made.recompute())
 
 
 def hit(**changed: Any) -> Hit:

@@ -15,7 +15,7 @@ from assay.evaluation.datasets.validation import check_path
 from assay.formats.golden import read_golden
 from assay.records import EdgeKind, Intent, Tier
 from assay.records.datasets import Case, Dataset
-from assay.text.terms import normalised_phrase, words
+from assay.text.terms import normalise_phrase, words
 
 PLACE = Path(str(files("assay"))) / "datasets" / "agent-memory"
 TARGETS = {
@@ -67,9 +67,9 @@ def worked_with(case: Case) -> set[str]:
 
 def named_in(case: Case, dataset: Dataset) -> set[str]:
     """The memories of which a trigger stands in the query."""
-    query = f" {normalised_phrase(case.query)} "
+    query = f" {normalise_phrase(case.query)} "
     return {
-        one.id for one in dataset.documents if any(f" {normalised_phrase(phrase)} " in query for phrase in one.triggers)
+        one.id for one in dataset.documents if any(f" {normalise_phrase(phrase)} " in query for phrase in one.triggers)
     }
 
 
@@ -309,5 +309,5 @@ def test_no_query_is_copied_from_a_memory(memory: Dataset) -> None:
 
 
 def test_queries_differ_and_stand_in_the_order_of_their_ids(memory: Dataset) -> None:
-    assert len({normalised_phrase(one.query) for one in memory.cases}) == len(memory.cases)
+    assert len({normalise_phrase(one.query) for one in memory.cases}) == len(memory.cases)
     assert all(one.id < then.id for one, then in pairwise(memory.cases))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.errors import UnknownFlag
-from assay.flags import FLAGS, known
+from assay.flags import FLAGS, find_flag
 
 OFF_BY_DEFAULT = {
     "docscore_aggregation",
@@ -47,5 +47,5 @@ def test_every_flag_has_a_meaning_and_an_owner() -> None:
 
 def test_an_unknown_name_is_refused_with_the_near_ones() -> None:
     with pytest.raises(UnknownFlag, match="reconsolidatoin") as problem:
-        known("reconsolidatoin")
+        find_flag("reconsolidatoin")
     assert "Did you mean reconsolidation?" in problem.value.remedy

@@ -33,7 +33,7 @@ def test_a_save_is_found_by_every_channel_that_can(home: Home, scope: Scope) -> 
         assert found[0].memory_id == tea
         assert set(found[0].channels) >= {Channel.VECTOR, Channel.BM25, Channel.FTS5, Channel.TRIGGER}
         assert found[0].explanation is not None
-        assert found[0].explanation.recomputed() == pytest.approx(found[0].score, abs=1e-12)
+        assert found[0].explanation.recompute() == pytest.approx(found[0].score, abs=1e-12)
         assert found.degraded == ()
         assert rain in found.ids
 

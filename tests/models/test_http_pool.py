@@ -108,7 +108,7 @@ def test_a_connection_that_the_service_closed_meanwhile_costs_no_try(pool: HttpP
     with serving(answer_and_close, keep_alive=True) as service:
         asked = endpoint(service.url, pool, attempts=1)
         for n in range(1, 4):
-            assert asked.asked("/ask", {}).tries == 1
+            assert asked.send("/ask", {}).tries == 1
             until(lambda: service.open == 0)
             assert service.accepted == n
 
@@ -222,7 +222,7 @@ def test_a_drip_of_any_kind_is_cut_at_the_deadline(pool: HttpPool, drip: Any, re
             pool.close()
         began = clock.monotonic()
         with pytest.raises(EndpointUnavailable, match=r"did not answer within 0\.5 s \(1 try\)"):
-            asked.asked("/ask", {}, deadline_s=0.5)
+            asked.send("/ask", {}, deadline_s=0.5)
         assert 0.4 < clock.monotonic() - began < 5.0
         assert service.accepted == (1 if reused else 2)
 

@@ -11,7 +11,7 @@ from tests.online.conftest import Online
 
 from assay.errors import InputError
 from assay.evaluation.running.runner import share_held
-from assay.flags import known
+from assay.flags import find_flag
 from assay.online.graduation import Gains, GraduationEvidence, all_hold, conditions
 from assay.online.ladder import OfflineEvidence
 from assay.records import AbTestStatus, LoggedQuery, Origin
@@ -34,11 +34,11 @@ OFFLINE = OfflineEvidence(
 
 
 def held(evidence: GraduationEvidence) -> dict[str, bool | None]:
-    return {one.name: one.holds for one in conditions(known(FLAG), evidence)}
+    return {one.name: one.holds for one in conditions(find_flag(FLAG), evidence)}
 
 
 def test_four_conditions_that_hold_let_a_change_through() -> None:
-    assert all_hold(conditions(known(FLAG), GOOD))
+    assert all_hold(conditions(find_flag(FLAG), GOOD))
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_four_conditions_that_hold_let_a_change_through() -> None:
 def test_each_condition_at_its_boundary(changed: dict[str, object], name: str, holds: bool | None) -> None:
     evidence = replace(GOOD, **changed)  # type: ignore[arg-type] # each case changes one field
     assert held(evidence)[name] is holds
-    assert all_hold(conditions(known(FLAG), evidence)) is (holds is True)
+    assert all_hold(conditions(find_flag(FLAG), evidence)) is (holds is True)
 
 
 def test_a_change_that_does_nothing_never_passes() -> None:

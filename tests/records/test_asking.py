@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.records.datasets import Asking, Case, Dataset, Turn, asked
+from assay.records.datasets import Asking, Case, Dataset, Turn, build_query
 from assay.records.searching import MAX_QUERY
 
 HISTORY = (
@@ -13,22 +13,22 @@ CASE = Case(id="c", query="When does it open?", history=HISTORY)
 
 
 def test_the_question_alone_or_with_what_came_before() -> None:
-    assert asked(CASE, Asking.LAST) == "When does it open?"
-    assert asked(CASE, Asking.USER) == "Is there a pool?\nWhen does it open?"
-    assert asked(CASE, Asking.CONVERSATION) == (
+    assert build_query(CASE, Asking.LAST) == "When does it open?"
+    assert build_query(CASE, Asking.USER) == "Is there a pool?\nWhen does it open?"
+    assert build_query(CASE, Asking.CONVERSATION) == (
         "user: Is there a pool?\nagent: Yes, on the roof.\nuser: When does it open?"
     )
 
 
 def test_a_question_without_history_is_asked_as_it_is() -> None:
     case = Case(id="c", query="When does it open?")
-    assert {asked(case, one) for one in Asking} == {"When does it open?"}
+    assert {build_query(case, one) for one in Asking} == {"When does it open?"}
 
 
 def test_the_oldest_turns_are_left_out_where_all_would_be_too_long() -> None:
     long = Case(id="c", query="And now?", history=(Turn(speaker="user", text="x" * MAX_QUERY), *HISTORY))
-    assert asked(long, Asking.USER) == "Is there a pool?\nAnd now?"
-    assert asked(long, Asking.CONVERSATION).startswith("user: Is there a pool?")
+    assert build_query(long, Asking.USER) == "Is there a pool?\nAnd now?"
+    assert build_query(long, Asking.CONVERSATION).startswith("user: Is there a pool?")
 
 
 def test_the_turn_is_counted_by_what_the_user_said() -> None:

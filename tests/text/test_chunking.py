@@ -17,7 +17,7 @@ from assay.errors import BadValue
 from assay.records import Format
 from assay.records.heading_path import lies_under
 from assay.testing import HashedEmbedder
-from assay.text.chunking import MAX_CONTEXT, Chunker, _split, embedded_text
+from assay.text.chunking import MAX_CONTEXT, Chunker, _split, build_embedding_text
 from assay.text.sections import markdown_sections
 
 WORDS = HashedEmbedder()
@@ -62,7 +62,7 @@ def test_every_visible_character_is_in_a_chunk_in_its_order(body: str, kind: For
 @given(BODIES | st.text(max_size=300), st.sampled_from([Format.MARKDOWN, Format.TEXT]), st.integers(30, 80))
 def test_no_chunk_is_longer_than_the_limit_with_its_context(body: str, kind: Format, limit: int) -> None:
     for piece in by_words(limit).chunk("A title", body, kind).pieces:
-        assert WORDS.count_tokens(embedded_text("A title", piece.heading_path, piece.text)) <= limit
+        assert WORDS.count_tokens(build_embedding_text("A title", piece.heading_path, piece.text)) <= limit
         assert piece.token_count == WORDS.count_tokens(piece.text)
         assert piece.text.strip() == piece.text != ""
 
@@ -74,7 +74,7 @@ def test_the_limit_holds_for_the_real_tokenizer(model: Embedder, kind: Format) -
     )
     title = "設計 " * 200
     chunked = Chunker(model.count_tokens, model.token_limit).chunk(title, body, kind)
-    sizes = [model.count_tokens(embedded_text(title, one.heading_path, one.text)) for one in chunked.pieces]
+    sizes = [model.count_tokens(build_embedding_text(title, one.heading_path, one.text)) for one in chunked.pieces]
     assert max(sizes) <= model.token_limit
     assert chunked.skipped == {}
     assert visible("".join(piece.text for piece in chunked.pieces)) == visible(body)
@@ -205,15 +205,15 @@ def test_the_version_tells_of_every_choice() -> None:
 
 
 def test_context_is_said_once() -> None:
-    assert embedded_text("Guide", "", "x") == "Guide\n\nx"
-    assert embedded_text("Guide", "Guide > Use", "x") == "Guide > Use\n\nx"
-    assert embedded_text("Guide", "Guide > Use", "## Use ##\nx") == "Guide\n\n## Use ##\nx"
-    assert embedded_text("", "", "x") == "x"
+    assert build_embedding_text("Guide", "", "x") == "Guide\n\nx"
+    assert build_embedding_text("Guide", "Guide > Use", "x") == "Guide > Use\n\nx"
+    assert build_embedding_text("Guide", "Guide > Use", "## Use ##\nx") == "Guide\n\n## Use ##\nx"
+    assert build_embedding_text("", "", "x") == "x"
 
 
 def test_a_long_context_keeps_the_title_and_the_deepest_headings() -> None:
     path = " > ".join(f"{level} {'h' * 40}" for level in "abcde")
-    place = embedded_text("T" * 500, path, "x").split("\n")[0]
+    place = build_embedding_text("T" * 500, path, "x").split("\n")[0]
     assert place == "T" * 80 + " > " + f"e {'h' * 40}"
     assert len(place) <= MAX_CONTEXT
 

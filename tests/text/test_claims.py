@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.text.claims import MOST_CLAIMS, cited, claims, without_citations
+from assay.text.claims import MOST_CLAIMS, claims, find_citations, without_citations
 
 
 def test_each_sentence_is_a_claim_with_its_own_citations() -> None:
@@ -29,5 +29,5 @@ def test_the_number_of_claims_is_bounded() -> None:
 
 
 def test_marks_are_read_and_removed() -> None:
-    assert cited("a [1] b [2;1]") == (1, 2)
+    assert find_citations("a [1] b [2;1]") == (1, 2)
     assert without_citations("so it is [1] .") == "so it is."

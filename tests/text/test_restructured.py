@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.text.sections import restructured_sections
+from assay.text.sections import split_rst
 
 GUIDE = """\
 =====
@@ -41,12 +41,12 @@ here.
 
 
 def test_titles_open_sections_and_their_marks_say_how_deep() -> None:
-    paths = [one.heading_path for one in restructured_sections(GUIDE)]
+    paths = [one.heading_path for one in split_rst(GUIDE)]
     assert paths == ["Guide", "Guide > Install", "Guide > Install > On Linux", "Guide > Jobs: pausing"]
 
 
 def test_the_opening_is_the_title_with_its_lines() -> None:
-    found = restructured_sections(GUIDE)[2]
+    found = split_rst(GUIDE)[2]
     assert found.text[: found.opening] == "On ``Linux``\n------------\n"
     assert found.text[found.opening :].strip() == "Use :ref:`the other one <other>`."
 
@@ -55,9 +55,9 @@ def test_the_opening_is_the_title_with_its_lines() -> None:
     "body", ["", "no title at all", "=====\n", "a\n==\nb\n--", "=====  =====\nA      B\n=====  =====\n"]
 )
 def test_broken_or_plain_text_is_still_text(body: str) -> None:
-    assert "".join(one.text for one in restructured_sections(body)) == body
+    assert "".join(one.text for one in split_rst(body)) == body
 
 
 @given(st.text(alphabet="a=-~ \n\r*`", max_size=200))
 def test_nothing_is_lost_whatever_it_is(body: str) -> None:
-    assert "".join(one.text for one in restructured_sections(body)) == body
+    assert "".join(one.text for one in split_rst(body)) == body

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.text.terms import LONGEST_WORD, normalised_phrase, stems, stems_of, words
+from assay.text.terms import LONGEST_WORD, normalise_phrase, stems, stems_of, words
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_long_word_is_cut_before_it_is_stemmed() -> None:
 
 
 def test_phrases_that_read_alike_are_equal() -> None:
-    assert normalised_phrase("  Roll-back  the DEPLOY! ") == normalised_phrase("roll back the deploy")
+    assert normalise_phrase("  Roll-back  the DEPLOY! ") == normalise_phrase("roll back the deploy")
 
 
 @given(st.text())
@@ -65,7 +65,7 @@ def test_words_hold_no_space_and_no_ascii_but_small_letters_and_digits(text: str
 
 @given(st.text())
 def test_words_of_joined_words_are_the_same_words(text: str) -> None:
-    assert words(normalised_phrase(text)) == words(text)
+    assert words(normalise_phrase(text)) == words(text)
 
 
 @given(st.text(alphabet=st.characters(max_codepoint=127)))

@@ -65,7 +65,7 @@ class Tokens:
         """
         _check_reach(by, access, "make")
         if days is not None and not 1 <= days <= LONGEST_DAYS:
-            raise InputError(f"{days} days is no time for a token", remedy=f"Give 1 to {LONGEST_DAYS} days.")
+            raise InputError(f"a token cannot last {days} days", remedy=f"Give 1 to {LONGEST_DAYS} days.")
         text = MARK + secrets.token_urlsafe(32)
         now = self._clock.now()
         kept = AccessToken(
@@ -113,7 +113,7 @@ class StoredTokens:
     def grant(self, token: str | None) -> Grant | None:
         """Return the grant of a valid token; None: no access. A store that cannot be read refuses all."""
         if token is not None and TOKEN_SHAPE.fullmatch(token):
-            return self._remembered(digest_of(token), self._look)
+            return self._look_up(digest_of(token), self._look)
         return None if self._otherwise is None else self._otherwise.grant(token)
 
     def or_else(self, otherwise: Authoriser | None) -> StoredTokens:
@@ -131,7 +131,7 @@ class StoredTokens:
             self._good.clear()
             self._bad.clear()
 
-    def _remembered(self, digest: str, look: Callable[[str], Grant | None]) -> Grant | None:
+    def _look_up(self, digest: str, look: Callable[[str], Grant | None]) -> Grant | None:
         now = self._clock.monotonic()
         with self._lock:
             known = self._good.get(digest) or self._bad.get(digest)
@@ -217,8 +217,8 @@ class SignIns:
     def __init__(self, store: Store, clock: Clock, *, lasts: timedelta, idle: timedelta) -> None:
         self._store = store
         self._clock = clock
-        self.lasts = _checked(lasts, "server.session_hours")
-        self._idle = _checked(idle, "server.session_idle_minutes")
+        self.lasts = _check_duration(lasts, "server.session_hours")
+        self._idle = _check_duration(idle, "server.session_idle_minutes")
 
     def begin(self, token: str, via: str) -> NewSignIn | None:
         """Sign in with a token, from somewhere; None: the token opens nothing."""
@@ -310,7 +310,7 @@ class SignIns:
         )
 
 
-def _checked(given: timedelta, setting: str) -> timedelta:
+def _check_duration(given: timedelta, setting: str) -> timedelta:
     if not timedelta(0) < given <= LONGEST:
         raise SettingError(
             f"{setting} is {given.total_seconds() / 3600:g} hours",

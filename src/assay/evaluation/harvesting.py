@@ -37,7 +37,7 @@ from assay.records import (
 )
 from assay.records.datasets import Case, Dataset, Document, Grade
 from assay.records.evidence import PLANNED_SEARCH
-from assay.text.terms import normalised_phrase, words
+from assay.text.terms import normalise_phrase, words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -98,7 +98,7 @@ def distinct(logged: Iterable[LoggedQuery]) -> list[Harvested]:
     """Questions with the same words as one; `logged` has the newest first."""
     asked: dict[str, list[LoggedQuery]] = {}
     for query in logged:
-        words = normalised_phrase(query.query)
+        words = normalise_phrase(query.query)
         if query.origin is Origin.USE and words and query.tool_name not in NO_QUESTION and query.result_ids:
             asked.setdefault(words, []).append(query)
     found = [_merge_repeats(times) for times in asked.values()]

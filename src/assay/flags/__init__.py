@@ -8,7 +8,7 @@ with store.reading(scope) as work:
     states.enabled("mmr", identity=session_id)
 """
 
-from assay.flags.registry import FLAGS, Override, known, overrides_from, percent_of
+from assay.flags.registry import FLAGS, Override, find_flag, overrides_from, percent_of
 from assay.flags.state import Flags, FlagStates, explain_hold
 from assay.records.flags import Flag, FlagState
 
@@ -20,7 +20,7 @@ __all__ = [
     "Flags",
     "Override",
     "explain_hold",
-    "known",
+    "find_flag",
     "overrides_from",
     "percent_of",
 ]

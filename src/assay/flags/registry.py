@@ -138,7 +138,7 @@ FLAGS = _table(
 """By name."""
 
 
-def known(name: str) -> Flag:
+def find_flag(name: str) -> Flag:
     """The flag of that name."""
     if name not in FLAGS:
         near = difflib.get_close_matches(name, FLAGS, n=3)
@@ -177,6 +177,6 @@ def percent_of(value: str | bool | int, where: str) -> int:
 def overrides_from(given: Mapping[str, tuple[str, tuple[str, str]]]) -> dict[str, Override]:
     """Overrides by name, from what the settings found: each value with its layer and place."""
     return {
-        known(name).name: Override(percent_of(value, f"the flag {name} ({layer} {place})"), layer, place)
+        find_flag(name).name: Override(percent_of(value, f"the flag {name} ({layer} {place})"), layer, place)
         for name, (value, (layer, place)) in given.items()
     }

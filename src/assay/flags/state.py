@@ -15,7 +15,7 @@ from typing import Any
 
 from assay.clock import Clock
 from assay.errors import AssayError, CheckpointFailed, InputError, SettingError
-from assay.flags.registry import FLAGS, Override, known, percent_of
+from assay.flags.registry import FLAGS, Override, find_flag, percent_of
 from assay.records import Scope
 from assay.records.flags import Flag, FlagState
 from assay.storage import Store, Work
@@ -42,7 +42,7 @@ class FlagStates(Mapping[str, FlagState]):
         return self[name].enabled(identity)
 
     def __getitem__(self, name: str) -> FlagState:
-        return self._states[known(name).name]
+        return self._states[find_flag(name).name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._states)
@@ -55,16 +55,16 @@ class Flags:
     """Reads and writes flags. Made once from the settings' overrides."""
 
     def __init__(self, overrides: Mapping[str, Override] | None = None, *, clock: Clock) -> None:
-        self._overrides = {known(name).name: override for name, override in (overrides or {}).items()}
+        self._overrides = {find_flag(name).name: override for name, override in (overrides or {}).items()}
         self._clock = clock
         self._last: tuple[Sequence[Any], FlagStates] | None = None
         """Rows, and what they came to: every search reads them, and they hardly ever change."""
         self._first_use = threading.Lock()
 
-    def forced(self, name: str, *, on: bool) -> Flags:
+    def force(self, name: str, *, on: bool) -> Flags:
         """Return these flags with one fixed, regardless of stored rows: a treatment beside its control."""
         override = Override(100 if on else 0, "treatment", name)
-        return Flags({**self._overrides, known(name).name: override}, clock=self._clock)
+        return Flags({**self._overrides, find_flag(name).name: override}, clock=self._clock)
 
     def states(self, work: Work) -> FlagStates:
         """Every flag as this unit of work sees it: one query."""
@@ -105,7 +105,7 @@ class Flags:
         Switching reconsolidation on takes a checkpoint first, or refuses. Unless `checkpoint` is given, one of the
         last day is used again: an admin who switches to and fro must not fill the disk with copies of every tenant.
         """
-        flag = known(name)
+        flag = find_flag(name)
         given = None if value is None else percent_of(value, f"the flag {name}")
         self._refuse_when_overridden(name)
         if given and name == NEEDS_CHECKPOINT:
@@ -162,7 +162,7 @@ class Flags:
     def review(self, store: Store, scope: Scope, name: str) -> FlagState:
         """Write down that a person has looked at what a flag did, such as the gate's would-be rejections."""
         with store.writing(scope) as work:
-            state = self.states(work)[known(name).name]
+            state = self.states(work)[find_flag(name).name]
             if state.activated_at is None:
                 raise InputError(
                     f"the flag {name} has not been in use here, so there is nothing to review",

@@ -17,7 +17,7 @@ from assay.records import values
 from assay.records.fields import read_toml_text
 from assay.records.research import Role
 from assay.records.research_log import LONGEST_PROMPT, PromptSplit, PromptVersion
-from assay.text.terms import normalised_phrase
+from assay.text.terms import normalise_phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -105,7 +105,7 @@ class Dealt:
 
 def key_of(question: str) -> str:
     """Return a key that is equal for equal questions; without letters and digits, the text itself."""
-    return normalised_phrase(question) or question
+    return normalise_phrase(question) or question
 
 
 def version_for(split: PromptSplit, question: str) -> int:

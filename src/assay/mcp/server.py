@@ -25,7 +25,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import GetPromptResult, Prompt, PromptArgument, PromptMessage, Resource, ResourceTemplate, TextContent
 
 from assay.access import Access, Act, Grant, acts
-from assay.cpu_budget import CpuBudget, limited
+from assay.cpu_budget import CpuBudget, apply_budget
 from assay.errors import AssayError, BadValue, RecordNotFound, ServerBusy
 from assay.mcp.tools import BY_NAME, TOOLS, Calling, Progress, Tool, frame_as_data, neutral
 from assay.memory.rights import check_readable
@@ -168,7 +168,7 @@ class Host:
     @staticmethod
     def _hold(work: Callable[[], CallResult], cpu_s: float) -> CallResult:
         """Run `work` with a limit of processor time, in seconds."""
-        with limited(CpuBudget(cpu_s)):
+        with apply_budget(CpuBudget(cpu_s)):
             return work()
 
     def perform(self, tool: Tool[Any, Any], grant: Grant, given: dict[str, Any], report: Report) -> Any:
@@ -190,7 +190,7 @@ class Host:
         if not self._measuring.acquire(blocking=False):
             raise ServerBusy("an evaluation is running already", remedy="Wait until it has ended.")
         try:
-            with limited(CpuBudget(self.settings.server_long_request_cpu_s)):
+            with apply_budget(CpuBudget(self.settings.server_long_request_cpu_s)):
                 return tool.call(calling, arguments)
         finally:
             self._measuring.release()

@@ -26,7 +26,7 @@ from assay.memory.searching.trace import Failures, Guard
 from assay.records import Channel, Filters, MemoryRecord, Mode, Origin, Scope, SearchRequest, SearchResult
 from assay.records.memory_list import Condition, HealthLine, HealthReport, report_health
 from assay.storage import Store, Work
-from assay.text.terms import normalised_phrase
+from assay.text.terms import normalise_phrase
 
 LOOKED_THROUGH = 2_000
 """Memories among which a canary is looked for."""
@@ -108,7 +108,7 @@ class Health:
         view = Guard(Failures()).run("index", work, lambda: self._indexes.view(work))
         phrases = (phrase for memory in memories for phrase in memory.triggers if any(map(str.isalnum, phrase)))
         options = self._searcher.options
-        return next((phrase for phrase in phrases if not is_ordinary(normalised_phrase(phrase), view, options)), None)
+        return next((phrase for phrase in phrases if not is_ordinary(normalise_phrase(phrase), view, options)), None)
 
     def _sing(self, scope: Scope, channel: Channel, canary: _Canary | None) -> HealthLine:
         if canary is None:

@@ -17,7 +17,7 @@ from assay.hashing import content_hash
 from assay.records import Scope
 from assay.storage import Store, Work
 from assay.storage.repositories.vectors import NumberedVector, Unembedded
-from assay.text.chunking import embedded_text
+from assay.text.chunking import build_embedding_text
 
 BATCH = 128
 """Chunks between two writes."""
@@ -72,7 +72,7 @@ def reembed(
 
 
 def _embed_rows(embedder: Embedder, rows: Sequence[Unembedded]) -> list[NumberedVector]:
-    texts = [embedded_text(row.title, row.heading_path, row.text) for row in rows]
+    texts = [build_embedding_text(row.title, row.heading_path, row.text) for row in rows]
     vectors = embedder.embed(texts)
     return [
         NumberedVector(row.number, content_hash(text), vector)

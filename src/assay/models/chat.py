@@ -321,7 +321,7 @@ def digest_of(root: Endpoint, name: str) -> str | None:
 
 
 def _ask(root: Endpoint, path: str, question: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
-    found = root.asked(path, question, deadline_s=PROBE_S, attempts=1).value
+    found = root.send(path, question, deadline_s=PROBE_S, attempts=1).value
     return found if isinstance(found, Mapping) else {}
 
 

@@ -162,13 +162,13 @@ class Endpoint:
 
     def post(self, path: str, question: Mapping[str, Any]) -> Any:
         """Send a POST request, repeat it where that may help, and return the JSON of the answer."""
-        return self.asked(path, question).value
+        return self.send(path, question).value
 
     def get(self, path: str) -> Any:
         """Send a GET request, which has no body; the path holds everything."""
-        return self.asked(path, None).value
+        return self.send(path, None).value
 
-    def asked(
+    def send(
         self,
         path: str,
         question: Mapping[str, Any] | None,
@@ -194,17 +194,17 @@ class Endpoint:
         attempts = patience.attempts if self._unanswered < AWAY_AFTER else 1
         for attempt in range(1, attempts + 1):
             try:
-                answered = Answered(self._parsed(self._once(question, patience, attempt)), attempt, worked_on)
+                answered = Answered(self._parse_answer(self._once(question, patience, attempt)), attempt, worked_on)
             except _TryAgainError as problem:
                 worked_on += problem.worked_on
                 wait = self._wait(attempt, problem)
                 if attempt == attempts or self._clock.monotonic() + wait >= patience.ends:
                     self._unanswered = self._unanswered + 1 if problem.unreachable else 0
-                    raise _noted(self._gave_up(problem, attempt), attempt, worked_on) from problem
+                    raise _note_tries(self._gave_up(problem, attempt), attempt, worked_on) from problem
                 self._pause(wait)
             except (EndpointUnavailable, EndpointMisbehaved) as problem:
                 self._unanswered = 0
-                raise _noted(problem, attempt, worked_on + problem.worked_on) from problem.__cause__
+                raise _note_tries(problem, attempt, worked_on + problem.worked_on) from problem.__cause__
             else:
                 self._unanswered = 0
                 return answered
@@ -245,7 +245,7 @@ class Endpoint:
                 raise self._too_late(patience, attempt) from problem
             raise _TryAgainError(f"broke off: {problem}", worked_on=problem.sent, unreachable=True) from problem
         except TooLarge as problem:
-            raise _noted(self._endless(), 0, 1) from problem
+            raise _note_tries(self._endless(), 0, 1) from problem
         except Unsendable:
             raise SettingError(
                 f"a request to {self.place} has characters that HTTP does not allow",
@@ -258,7 +258,7 @@ class Endpoint:
 
     def _too_late(self, patience: _Patience, attempt: int) -> EndpointUnavailable | EndpointMisbehaved:
         late = _TryAgainError(f"did not answer within {patience.deadline_s:g} s")
-        return _noted(self._gave_up(late, attempt), attempt, 1)
+        return _note_tries(self._gave_up(late, attempt), attempt, 1)
 
     def _headers(self) -> dict[str, str]:
         headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
@@ -271,17 +271,17 @@ class Endpoint:
             remedy="Ask for less at once, or check the address.",
         )
 
-    def _parsed(self, answer: HttpAnswer) -> Any:
+    def _parse_answer(self, answer: HttpAnswer) -> Any:
         if answer.status in self._options.again:
             raise _TryAgainError(
-                f"answered {answer.status}{self._said(answer)}",
+                f"answered {answer.status}{self._quote_answer(answer)}",
                 wait_s=_retry_after(answer),
                 worked_on=answer.status != TOO_MANY,
                 status=answer.status,
                 body=answer.body,
             )
         if answer.status != 200:
-            raise self._refused(answer)
+            raise self._build_refusal(answer)
         try:
             return json.loads(answer.body)
         except (ValueError, RecursionError) as problem:
@@ -289,16 +289,18 @@ class Endpoint:
                 f"sent {len(answer.body):,} bytes that are not JSON: {_reason(problem)}", misbehaved=True
             ) from problem
 
-    def _refused(self, answer: HttpAnswer) -> EndpointUnavailable | EndpointMisbehaved:
+    def _build_refusal(self, answer: HttpAnswer) -> EndpointUnavailable | EndpointMisbehaved:
         if 300 <= answer.status < 400:
             return EndpointMisbehaved(
                 f"{self.place} answered {answer.status}, a redirect", remedy="Give the address it leads to."
             )
         remedy = "Check the key and what it may do." if answer.status in (401, 403) else "Check address and model name."
-        refused = EndpointUnavailable(f"{self.place} answered {answer.status}{self._said(answer)}", remedy=remedy)
+        refused = EndpointUnavailable(
+            f"{self.place} answered {answer.status}{self._quote_answer(answer)}", remedy=remedy
+        )
         return _with_status(refused, answer.status, answer.body)
 
-    def _said(self, answer: HttpAnswer) -> str:
+    def _quote_answer(self, answer: HttpAnswer) -> str:
         text = " ".join(answer.body[:2_000].decode(errors="replace").split())
         # Some services repeat the key they did not like.
         for secret in filter(None, (self._options.key, *self._options.headers.values())):
@@ -306,7 +308,7 @@ class Endpoint:
         return f": {text[:200]}" if text else ""
 
 
-def _noted(problem: Failure, tries: int, worked_on: int) -> Failure:
+def _note_tries(problem: Failure, tries: int, worked_on: int) -> Failure:
     problem.tries, problem.worked_on = tries, worked_on
     return problem
 

@@ -53,10 +53,10 @@ class EndpointChat:
     def complete(self, request: ChatRequest) -> ChatReply:
         """Ask, and wait for the reply."""
         began = self._clock.monotonic()
-        answered = self._asked(request, began)
+        answered = self._ask(request, began)
         return self._reply(answered, (self._clock.monotonic() - began) * 1000.0)
 
-    def _asked(self, request: ChatRequest, began: float) -> Answered:
+    def _ask(self, request: ChatRequest, began: float) -> Answered:
         most = min(request.attempts or ATTEMPTS, ATTEMPTS)
         with_schema = request.schema is not None and self._schemas
         try:
@@ -81,7 +81,7 @@ class EndpointChat:
         if with_schema and request.schema is not None:
             shape = {"name": request.schema_name, "schema": strict_form(request.schema), "strict": True}
             question["response_format"] = {"type": "json_schema", "json_schema": shape}
-        return self._endpoint.asked(PATH, question, deadline_s=deadline_s, attempts=attempts)
+        return self._endpoint.send(PATH, question, deadline_s=deadline_s, attempts=attempts)
 
     def _reply(self, answered: Answered, latency_ms: float) -> ChatReply:
         envelope = answered.value if isinstance(answered.value, Mapping) else {}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.clock import Clock
-from assay.flags import known
+from assay.flags import find_flag
 from assay.hashing import HASH_PREFIX, bucket, content_hash
 from assay.online.trials import Trials, counts_from
 from assay.records import (
@@ -202,7 +202,7 @@ def _ripe(work: Work, test: AbTest, clock: Clock, wait: timedelta) -> list[Logge
 
 
 def _arm(feature_id: str, identity: str, percent: int) -> Arm:
-    return Arm.TREATMENT if bucket(identity, known(feature_id).name) < percent else Arm.CONTROL
+    return Arm.TREATMENT if bucket(identity, find_flag(feature_id).name) < percent else Arm.CONTROL
 
 
 def _outcome(work: Work, query: LoggedQuery) -> float:

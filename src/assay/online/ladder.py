@@ -15,7 +15,7 @@ import numpy as np
 
 from assay.errors import InputError, NothingMeasured
 from assay.evaluation.running.runner import OWN_CORPUS
-from assay.flags import Flags, known
+from assay.flags import Flags, find_flag
 from assay.metrics.spec import MetricSpec
 from assay.online.graduation import (
     Gains,
@@ -88,7 +88,7 @@ class Ladder:
 
     def offline(self, scope: Scope, feature_id: str, evidence: OfflineEvidence) -> LadderStep:
         """Write down what an offline comparison came to."""
-        flag = known(feature_id)
+        flag = find_flag(feature_id)
         found = conditions(flag, _offline_only(evidence))
         kept = [condition for condition in found if condition.name != "test"]
         outcome = StepOutcome.PASSED

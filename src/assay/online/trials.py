@@ -23,7 +23,7 @@ import numpy as np
 
 from assay.clock import Clock
 from assay.errors import InputError, RecordNotFound
-from assay.flags import Flags, FlagState, known
+from assay.flags import Flags, FlagState, find_flag
 from assay.hashing import HASH_PREFIX, content_hash
 from assay.records import AbTest, AbTestStatus, Scope
 from assay.records.evaluations import Interval
@@ -69,7 +69,7 @@ class Trials:
 
     def begin(self, scope: Scope, feature_id: str, *, kind: VoteKind, rule: EProcessRule | None = None) -> AbTest:
         """Begin a test of a flag, or a new attempt after one that ended or was paused."""
-        flag = known(feature_id)
+        flag = find_flag(feature_id)
         rule = rule or EProcessRule()
         now = self._clock.now()
         with self._store.writing(scope) as work:

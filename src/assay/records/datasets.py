@@ -168,7 +168,7 @@ class Case:
                 f"case {self.id!r} is answerable and its anchors say it is not, or the other way round",
                 remedy="Say it once, on the case.",
             )
-        twice = _repeated([(grade.document_id, grade.source, grade.annotator) for grade in self.grades])
+        twice = _find_repeats([(grade.document_id, grade.source, grade.annotator) for grade in self.grades])
         if twice:
             raise BadValue(
                 f"case {self.id!r} grades {twice[0]!r} twice by the same judge", remedy="Keep one of the two grades."
@@ -223,7 +223,7 @@ class Dataset:
             self, "floors", {values.label(k, "floors"): values.finite(v, f"floors.{k}") for k, v in self.floors.items()}
         )
         for kind, ids in (("document", [d.id for d in self.documents]), ("case", [c.id for c in self.cases])):
-            twice = _repeated(ids)
+            twice = _find_repeats(ids)
             if twice:
                 raise BadValue(f"{self.name} has the {kind} id {twice[0]!r} twice", remedy=f"Make {kind} ids unique.")
 
@@ -270,7 +270,7 @@ def _counts(record: Any, one: Field[Any]) -> bool:
     return one.compare and one.metadata.get("moves_numbers", True) and getattr(record, one.name) != default
 
 
-def _repeated(ids: list[Any]) -> list[Any]:
+def _find_repeats(ids: list[Any]) -> list[Any]:
     seen: set[Any] = set()
     return [id_ for id_ in ids if id_ in seen or seen.add(id_)]  # type: ignore[func-returns-value] # add returns None
 
@@ -292,7 +292,7 @@ class Asking(StrEnum):
     """Both sides, each turn as `speaker: text`."""
 
 
-def asked(case: Case, asking: Asking) -> str:
+def build_query(case: Case, asking: Asking) -> str:
     """The text of a case; the oldest turns are left out where all of them would be too long to ask."""
     if asking is Asking.LAST or not case.history:
         return case.query

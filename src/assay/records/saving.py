@@ -512,7 +512,7 @@ class IndexedDocument:
 
     def __post_init__(self) -> None:
         require(self, _counts, "chunk_tokens")
-        require(self, _skipped, "skipped")
+        require(self, _check_skip_counts, "skipped")
         require(self, values.optional_label, "doc_type")
 
     @property
@@ -530,5 +530,5 @@ def _counts(numbers: Any, field: str) -> tuple[int, ...]:
     return tuple(values.count(number, field) for number in numbers)
 
 
-def _skipped(reasons: Any, field: str) -> dict[str, int]:
+def _check_skip_counts(reasons: Any, field: str) -> dict[str, int]:
     return {values.label(reason, field): values.count(count, field) for reason, count in reasons.items()}

@@ -1,7 +1,7 @@
 """A search: the request, what each channel offered, the results, and the explanation of every score.
 
 `SearchRequest` goes in, `SearchResult` comes out, or a `PackedContext` within a token budget. A `Hit` is one memory;
-its `Explanation` holds every number that made its score, and `Explanation.recomputed` makes the score again from them.
+its `Explanation` holds every number that made its score, and `Explanation.recompute` computes the score from them.
 """
 
 from __future__ import annotations
@@ -231,8 +231,8 @@ class PassageScore:
     votes: tuple[Vote, ...]
     fused: float
 
-    def summed(self) -> float:
-        """What the votes add up to."""
+    def sum_votes(self) -> float:
+        """Return the weighted sum of the votes."""
         return math.fsum(vote.weight * vote.scaled for vote in self.votes)
 
 
@@ -273,21 +273,21 @@ class Explanation:
     trust: TrustMove | None = None
     """Why it was held below a person's note or raised above a program's; None when trust did not move it."""
 
-    def recomputed(self) -> float:
-        """The score, made again from the numbers above."""
+    def recompute(self) -> float:
+        """Compute the score from the numbers above."""
         base, rest = (
-            self.passages[0].summed(),
-            [max(passage.summed() - self.floor, 0.0) for passage in self.passages[1:]],
+            self.passages[0].sum_votes(),
+            [max(passage.sum_votes() - self.floor, 0.0) for passage in self.passages[1:]],
         )
         if self.aggregated and rest:
             base += self.coefficient * math.fsum(rest) / math.sqrt(len(self.passages))
-        return self._shown(base)
+        return self._scale_score(base)
 
     def passage_scores(self) -> dict[int, float]:
         """What each passage would score as a memory of its own, by position: by these, passages of all hits compare."""
-        return {passage.position: self._shown(passage.fused) for passage in self.passages}
+        return {passage.position: self._scale_score(passage.fused) for passage in self.passages}
 
-    def _shown(self, base: float) -> float:
+    def _scale_score(self, base: float) -> float:
         factor = math.prod(boost.factor for boost in self.boosts)
         factor = min(max(factor, 1.0 / self.bound), self.bound)
         return min(max(base / self.scale * factor, 0.0), 1.0)

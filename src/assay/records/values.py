@@ -34,13 +34,13 @@ _IDS = re.compile(rf"(?:{_ID.pattern}\n)+")
 def text(value: Any, field: str, *, longest: int = MAX_TEXT, empty: bool = True) -> str:
     """A string that both back ends keep byte for byte."""
     if not isinstance(value, str):
-        raise _refused(field, value, "is not text", "Give a string.")
+        raise _build_error(field, value, "is not text", "Give a string.")
     if not empty and not value.strip():
-        raise _refused(field, value, "is empty", "Give at least one visible character.")
+        raise _build_error(field, value, "is empty", "Give at least one visible character.")
     if len(value) > longest:
-        raise _refused(field, value, f"has {len(value):,} characters, over {longest:,}", "Shorten or split it.")
+        raise _build_error(field, value, f"has {len(value):,} characters, over {longest:,}", "Shorten or split it.")
     if "\x00" in value:
-        raise _refused(field, value, "contains a NUL character", "Remove U+0000; PostgreSQL cannot keep it.")
+        raise _build_error(field, value, "contains a NUL character", "Remove U+0000; PostgreSQL cannot keep it.")
     if not value.isascii():
         _check_encodable(value, field)
     return value
@@ -50,7 +50,7 @@ def _check_encodable(value: str, field: str) -> None:
     try:
         value.encode()
     except UnicodeEncodeError as problem:
-        raise _refused(
+        raise _build_error(
             field, value, f"has a lone surrogate at {problem.start}", "Decode the source as UTF-8 first."
         ) from problem
 
@@ -79,7 +79,7 @@ def identifier(value: Any, field: str) -> str:
     """An id: letters, digits and `_ . : # -`, so that it is never mistaken for a path or a pattern."""
     text(value, field)
     if not _ID.fullmatch(value):
-        raise _refused(
+        raise _build_error(
             field, value, "is not an id", "Use 1 to 128 letters, digits or _ . : # - and begin with a letter or digit."
         )
     return str(value)
@@ -97,29 +97,29 @@ def count(value: Any, field: str) -> int:
 
 def _between(value: Any, field: str, least: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise _refused(field, value, "is not a whole number", "Give an integer.")
+        raise _build_error(field, value, "is not a whole number", "Give an integer.")
     if not least <= value <= INT64_MAX:
-        raise _refused(field, value, "is out of range", f"Give a whole number from {least} to {INT64_MAX}.")
+        raise _build_error(field, value, "is out of range", f"Give a whole number from {least} to {INT64_MAX}.")
     return value
 
 
 def flag(value: Any, field: str) -> bool:
     """True or false, and nothing that merely looks like it."""
     if not isinstance(value, bool):
-        raise _refused(field, value, "is not true or false", "Give a boolean.")
+        raise _build_error(field, value, "is not true or false", "Give a boolean.")
     return value
 
 
 def finite(value: Any, field: str) -> float:
     """A number that is neither NaN nor infinite."""
     if not isinstance(value, (int, float)) or isinstance(value, bool):
-        raise _refused(field, value, "is not a number", "Give a finite number.")
+        raise _build_error(field, value, "is not a number", "Give a finite number.")
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise _refused(
+        raise _build_error(
             field, value, "is not finite", "A value that could not be computed is left out, not written as NaN."
         )
     return number
@@ -129,20 +129,20 @@ def share(value: Any, field: str) -> float:
     """A number from 0 to 1."""
     number = finite(value, field)
     if not 0.0 <= number <= 1.0:
-        raise _refused(field, value, "is outside 0 to 1", "Give a number from 0 to 1.")
+        raise _build_error(field, value, "is outside 0 to 1", "Give a number from 0 to 1.")
     return number
 
 
 def moment(value: Any, field: str) -> datetime:
     """A point in time that names its zone; kept in UTC."""
     if not isinstance(value, datetime):
-        raise _refused(field, value, "is not a time", "Give a datetime with a time zone.")
+        raise _build_error(field, value, "is not a time", "Give a datetime with a time zone.")
     if value.utcoffset() is None:
-        raise _refused(field, value, "has no time zone", "Use datetime.now(UTC) or attach a tzinfo.")
+        raise _build_error(field, value, "has no time zone", "Use datetime.now(UTC) or attach a tzinfo.")
     try:
         return value.astimezone(UTC)
     except OverflowError as problem:
-        raise _refused(field, value, "is out of range in UTC", "Use the years 1 to 9999.") from problem
+        raise _build_error(field, value, "is out of range in UTC", "Use the years 1 to 9999.") from problem
 
 
 def labels(values: Any, field: str) -> tuple[str, ...]:
@@ -154,7 +154,7 @@ def labels(values: Any, field: str) -> tuple[str, ...]:
 
 def _several(values: Any, field: str, of_what: str) -> tuple[Any, ...]:
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise _refused(field, values, f"is not a list of {of_what}", f"Give a list or tuple of {of_what}.")
+        raise _build_error(field, values, f"is not a list of {of_what}", f"Give a list or tuple of {of_what}.")
     return tuple(values)
 
 
@@ -179,7 +179,7 @@ def json_object(value: Any, field: str) -> dict[str, Any]:
     """A JSON object, copied, so that a later change of the caller's mapping changes nothing here."""
     # Asking for a dict first is five times as quick as asking for any mapping.
     if not isinstance(value, (dict, Mapping)):
-        raise _refused(field, value, "is not an object", "Give a mapping from text to JSON values.")
+        raise _build_error(field, value, "is not an object", "Give a mapping from text to JSON values.")
     if not value:
         return {}
     _check_json(value, field, depth=0)
@@ -189,7 +189,7 @@ def json_object(value: Any, field: str) -> dict[str, Any]:
 
 def _check_json(value: Any, field: str, depth: int) -> None:
     if depth > MAX_NESTING:
-        raise _refused(field, "...", f"is nested deeper than {MAX_NESTING} levels", "Flatten it.")
+        raise _build_error(field, "...", f"is nested deeper than {MAX_NESTING} levels", "Flatten it.")
     # What there is most of comes first: a save tells dozens of texts.
     if isinstance(value, str):
         text(value, field)
@@ -205,9 +205,11 @@ def _check_json(value: Any, field: str, depth: int) -> None:
     elif isinstance(value, int):
         whole(int(value), field)  # true and false are integers to Python
     elif value is not None:
-        raise _refused(field, value, "is not a JSON value", "Use text, numbers, true/false, null, lists and objects.")
+        raise _build_error(
+            field, value, "is not a JSON value", "Use text, numbers, true/false, null, lists and objects."
+        )
 
 
-def _refused(field: str, value: Any, problem: str, remedy: str) -> BadValue:
+def _build_error(field: str, value: Any, problem: str, remedy: str) -> BadValue:
     shown = ascii(value)
     return BadValue(f"{field} {shown if len(shown) <= 80 else shown[:77] + '...'} {problem}", remedy=remedy)

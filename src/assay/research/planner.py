@@ -18,7 +18,7 @@ from assay.models.chat import ChatModel, ChatRequest, Message, storable
 from assay.models.structured import UnreadableReply, ask_structured, last_object
 from assay.records.research import Issue, IterationMode, Plan, PlanFeedback, PlannedQuery, Purpose, QuestionKind
 from assay.text.questions import AskedQuestion, key_words, read_question, without_opening
-from assay.text.terms import normalised_phrase, words
+from assay.text.terms import normalise_phrase, words
 
 if TYPE_CHECKING:
     from assay.judging.prompts import Prompt
@@ -155,7 +155,7 @@ def _distinct(queries: Iterable[PlannedQuery]) -> list[PlannedQuery]:
     """Each wording once."""
     kept: dict[str, PlannedQuery] = {}
     for query in queries:
-        kept.setdefault(normalised_phrase(query.text), query)
+        kept.setdefault(normalise_phrase(query.text), query)
     return list(kept.values())
 
 

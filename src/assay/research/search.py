@@ -9,7 +9,7 @@ from assay.errors import AssayError
 from assay.records import Hit, HitPassage, Mode, Scope, SearchRequest, SearchResult
 from assay.records.evidence import PLANNED_SEARCH
 from assay.records.research import Passage, Plan, PlannedQuery
-from assay.text.terms import normalised_phrase
+from assay.text.terms import normalise_phrase
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,7 +121,7 @@ def _queries(plan: Plan, *, widened: bool) -> Sequence[PlannedQuery]:
 
 
 def _same_words(query: str, question: str) -> bool:
-    return normalised_phrase(query) == normalised_phrase(question)
+    return normalise_phrase(query) == normalise_phrase(question)
 
 
 def _passage(hit: Hit, part: HitPassage, scores: dict[int, float]) -> Passage:

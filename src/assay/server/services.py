@@ -22,7 +22,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from assay import wiring
 from assay.access import Grant, Policy, StoredTokens, Tokens
 from assay.clock import Clock
-from assay.cpu_budget import CpuBudget, limited
+from assay.cpu_budget import CpuBudget, apply_budget
 from assay.errors import ServerBusy
 from assay.gateway.quotas import TokenFailures
 from assay.records import Scope
@@ -71,7 +71,7 @@ class _Call(NamedTuple):
     def _run_limited(self) -> Any:
         if self.cpu_s is None:
             return self.work()
-        with limited(CpuBudget(self.cpu_s)):
+        with apply_budget(CpuBudget(self.cpu_s)):
             return self.work()
 
 

@@ -69,7 +69,7 @@ def user_folder(environment: Mapping[str, str], variable: str, fallback: str) ->
     return Path(environment.get("HOME") or Path.home()) / fallback
 
 
-def named_file(file: Path | None, environment: Mapping[str, str], folder: Path) -> Path | None:
+def find_named_file(file: Path | None, environment: Mapping[str, str], folder: Path) -> Path | None:
     """The settings file that the user named, by option or environment; it has to be there."""
     text = str(file) if file is not None else environment.get(CONFIG_VARIABLE, "")
     if not text:

@@ -30,11 +30,11 @@ from assay.settings.files import (
     Withheld,
     default_db,
     find_file,
+    find_named_file,
     find_requests,
     find_withheld,
     fingerprint_of,
     fit_to_show,
-    named_file,
     users_file,
 )
 from assay.settings.model import KNOWN, PREFIX, Origin, Settings, explain, unknown_setting
@@ -76,7 +76,7 @@ class LoadedSettings:
     asked: Mapping[str, str]
     """Addresses, key variables and programs that the file names, by key; empty for the user's own file."""
 
-    def shown(self) -> list[Shown]:
+    def list_settings(self) -> list[Shown]:
         """Every setting with its origin; passwords are masked."""
         return [
             Shown(known.key, fit_to_show(getattr(self.settings, known.name)), self.origins[known.key], known.meaning)
@@ -97,7 +97,7 @@ def load_settings(
     """
     environment = os.environ if environment is None else environment
     folder = Path.cwd() if folder is None else folder
-    named = named_file(file, environment, folder)
+    named = find_named_file(file, environment, folder)
     file = named or find_file(folder, environment)
     # Read once: what was checked for approval is what takes effect.
     content = {} if file is None else _read(file)

@@ -26,7 +26,7 @@ from assay.storage import byte_search
 from assay.storage.backend import Backend
 from assay.storage.postgres import PostgresBackend
 from assay.storage.sqlite import BUSY_TIMEOUT_MS, SqliteBackend
-from assay.text.terms import normalised_phrase
+from assay.text.terms import normalise_phrase
 
 # --- Marks: how rows that must be erased are recognised ---
 #
@@ -57,7 +57,7 @@ class Marks:
 
     def word_by_word(self) -> Marks:
         """The same with every longer word of a name as a name of its own."""
-        single = [word for name in self.names for word in normalised_phrase(name).split() if len(word) >= LEAST_WORD]
+        single = [word for name in self.names for word in normalise_phrase(name).split() if len(word) >= LEAST_WORD]
         return replace(self, names=(*self.names, *single))
 
     def in_value(self, value: Any) -> bool:
@@ -85,7 +85,7 @@ class Marks:
         spelt = [
             spelling
             for text in (*self.pieces, *self.names)
-            for spelling in (text, text.lower(), text.upper(), text.casefold(), normalised_phrase(text))
+            for spelling in (text, text.lower(), text.upper(), text.casefold(), normalise_phrase(text))
         ]
         escaped = [json.dumps(spelling, ensure_ascii=False)[1:-1] for spelling in spelt]
         return [spelling.encode().lower() for spelling in dict.fromkeys([*spelt, *escaped]) if spelling.strip()]

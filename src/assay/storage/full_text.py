@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from assay.errors import BadValue
-from assay.text.terms import LONGEST_PHRASE, normalised_phrase, words
+from assay.text.terms import LONGEST_PHRASE, normalise_phrase, words
 
 MOST_TERMS = 256
 """Words in one question; whoever builds it keeps the rarest."""
@@ -88,18 +88,18 @@ class AnalysedPassage(NamedTuple):
 
 def analysed_triggers(triggers: Sequence[str]) -> str:
     """The trigger field of a memory. Learned triggers are no part of it, ever."""
-    return " ".join(filter(None, map(normalised_phrase, triggers)))
+    return " ".join(filter(None, map(normalise_phrase, triggers)))
 
 
 def trigger_phrases(triggers: Iterable[str]) -> list[str]:
     """The phrases that the trigger channel looks up; no longer than what it looks for in a query."""
-    found = dict.fromkeys(map(normalised_phrase, triggers))
+    found = dict.fromkeys(map(normalise_phrase, triggers))
     return [phrase for phrase in found if phrase and phrase.count(" ") < LONGEST_PHRASE]
 
 
 def analysed_body(heading_path: str, text: str) -> str:
     """The body field of a passage."""
-    return normalised_phrase(f"{heading_path}\n{text}")
+    return normalise_phrase(f"{heading_path}\n{text}")
 
 
 def tenant_term(tenant: str) -> str:

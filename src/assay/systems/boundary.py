@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from assay.errors import AssayError, BadValue, EndpointUnavailable, ModelError
-from assay.records.datasets import Asking, Case, asked
+from assay.records.datasets import Asking, Case, build_query
 from assay.records.evaluations import CaseResult, CaseStatus, Retrieved
 from assay.systems.protocol import System
 
@@ -117,7 +117,7 @@ class Asker:
         return _Timed(given, (self._terms.stopwatch() - begun) * 1000.0)
 
     def _call_system(self, case: Case) -> Retrieved:
-        query = asked(case, self._terms.asking)
+        query = build_query(case, self._terms.asking)
         found = self._system.retrieve(query, self._terms.k, case) if case.save is None else self._system.save(case)
         if not isinstance(found, Retrieved):
             raise BadValue(f"the system returned {type(found).__name__}", remedy="Return Retrieved.")

@@ -130,8 +130,8 @@ class HttpService(System):
     def _ask(self, query: str, k: int) -> Answered:
         asked = fill_template(self._described.request, {"query": query, "k": k})
         if self._described.method == "GET":
-            return self._endpoint.asked(f"?{urlencode(asked)}" if asked else "", None)
-        return self._endpoint.asked("", _nest(asked))
+            return self._endpoint.send(f"?{urlencode(asked)}" if asked else "", None)
+        return self._endpoint.send("", _nest(asked))
 
     def subject(self) -> Mapping[str, Any]:
         """The description; a header's value is shown as in the file, with the variable's name."""

@@ -69,10 +69,10 @@ class Chunked:
     """Sections by reason. `blank`: nothing visible in it; `context`: title and headings leave no room for its text."""
 
 
-def embedded_text(title: str, path: str, text: str) -> str:
+def build_embedding_text(title: str, path: str, text: str) -> str:
     r"""Return the text to embed for a passage: its headings, then its text. A heading the text opens with comes once.
 
-    >>> embedded_text("Guide", "Guide > Install > Linux", "Use the package.")
+    >>> build_embedding_text("Guide", "Guide > Install > Linux", "Use the package.")
     'Guide > Install > Linux\n\nUse the package.'
     """
     headings = path.split(heading_path.SEPARATOR) if path else []
@@ -188,7 +188,7 @@ class Chunker:
         return self._splitters[key]
 
     def _room(self, title: str, path: str) -> int:
-        return self._limit - SEAM - self._count_tokens(embedded_text(title, path, ""))
+        return self._limit - SEAM - self._count_tokens(build_embedding_text(title, path, ""))
 
     def _size(self, text: str) -> int:
         wide = -(-len(text) // TOKEN_WIDTH)

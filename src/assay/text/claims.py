@@ -89,7 +89,7 @@ def without_citations(text: str) -> str:
     return re.sub(r"(?<!\s)\s+([.,;:!?])", r"\1", _CITATION.sub("", text)).strip()
 
 
-def cited(text: str) -> tuple[int, ...]:
+def find_citations(text: str) -> tuple[int, ...]:
     """The numbers a text cites, each once, in order."""
     numbers = (int(number) for group in _CITATION.findall(text) for number in re.findall(r"\d+", group))
     return tuple(dict.fromkeys(numbers))
@@ -102,4 +102,4 @@ def _claim(sentence: str) -> Claim | None:
     found = words(text)
     if len(found) < FEWEST_WORDS and not any(character.isdigit() for character in text):
         return None
-    return Claim(text=text, citations=cited(sentence))
+    return Claim(text=text, citations=find_citations(sentence))

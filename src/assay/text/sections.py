@@ -168,7 +168,7 @@ class _Title(NamedTuple):
     end: int
 
 
-def restructured_sections(body: str) -> list[Section]:
+def split_rst(body: str) -> list[Section]:
     """The sections of a reStructuredText, in order. The texts of all sections, joined, are the body."""
     titles = list(_titles(_lines(body)))
     starts = [0, *(title.start for title in titles)]
@@ -310,5 +310,5 @@ def document_sections(text: str, *, rel_path: str = "", format: Format = Format.
     if markup is Markup.MARKDOWN:
         return markdown_sections(text)
     if markup is Markup.RESTRUCTURED_TEXT:
-        return restructured_sections(text)
+        return split_rst(text)
     return [Section("", 0, text)] if text else []

@@ -54,7 +54,7 @@ def stems_of(found: list[str]) -> list[str]:
     return list(_stemmer().analyze(" ".join(found)))
 
 
-def normalised_phrase(text: str) -> str:
+def normalise_phrase(text: str) -> str:
     """The words of a text with one space between them: two phrases that read alike are equal."""
     return " ".join(words(text))
 

@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING, Any
 from assay.extras import missing_extra
 
 if TYPE_CHECKING:
-    from assay.wiring.engines import configured_embedder, flags_of, load_embedder, open_engine
+    from assay.wiring.engines import flags_of, load_embedder, open_embedder, open_engine
     from assay.wiring.experiments import open_simulation, open_tunable
     from assay.wiring.models import JudgeChoice, has_model, open_judge, open_judging, open_model
     from assay.wiring.research import open_research
     from assay.wiring.retention import run_retention
-    from assay.wiring.server import interleaved_search, ladder_of, serving, shadow_of, treatment_of
+    from assay.wiring.server import ladder_of, open_interleaved_search, serving, shadow_of, treatment_of
     from assay.wiring.stores import (
         list_checkpoints,
         open_store,
@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 _HOME = {
     "JudgeChoice": "models",
     "claim_files": "systems",
-    "configured_embedder": "engines",
+    "open_embedder": "engines",
     "corpus_settings": "systems",
     "flags_of": "engines",
     "has_model": "models",
-    "interleaved_search": "server",
+    "open_interleaved_search": "server",
     "ladder_of": "server",
     "list_checkpoints": "stores",
     "load_embedder": "engines",
@@ -82,16 +82,16 @@ _HOME = {
 __all__ = [
     "JudgeChoice",
     "claim_files",
-    "configured_embedder",
     "corpus_settings",
     "flags_of",
     "has_model",
-    "interleaved_search",
     "ladder_of",
     "list_checkpoints",
     "load_embedder",
     "lookup_of",
+    "open_embedder",
     "open_engine",
+    "open_interleaved_search",
     "open_judge",
     "open_judging",
     "open_model",

@@ -54,7 +54,7 @@ WORDS_WITHOUT_EMBEDDER = 200
 """Chunk length when the embedder does not give its limit; about as much text as the bundled one takes."""
 
 
-def configured_embedder(settings: Settings) -> Embedder:
+def open_embedder(settings: Settings) -> Embedder:
     """Return the embedder of the settings, with their thresholds; its model is loaded at its first use."""
     found = on_demand_embedder(settings, None, run_once=False)
     if found is None:

@@ -6,7 +6,7 @@ from assay.judging.builtin.judges import BuiltinAbstention, BuiltinGroundedness
 from assay.judging.protocol import Judging, judging_abstention, judging_groundedness
 from assay.judging.registry import JudgeRequest, add_builtin
 from assay.records.judging import RubricKind
-from assay.wiring.engines import configured_embedder
+from assay.wiring.engines import open_embedder
 from assay.wiring.models import BUILTIN_JUDGE, open_judge
 
 
@@ -19,7 +19,7 @@ def open_builtin(request: JudgeRequest) -> Judging:
     """Open the judge that uses no model."""
     if request.about is RubricKind.ABSTENTION:
         return judging_abstention(BuiltinAbstention(), version="1")
-    embedder = None if request.settings.embedder == "none" else configured_embedder(request.settings)
+    embedder = None if request.settings.embedder == "none" else open_embedder(request.settings)
     return judging_groundedness(BuiltinGroundedness(embedder), version="1")
 
 

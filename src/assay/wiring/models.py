@@ -154,7 +154,7 @@ def open_judging(settings: Settings, store: Store, scope: Scope, about: RubricKi
     )
 
 
-def judged_kinds(settings: Settings, choice: JudgeChoice) -> tuple[RubricKind, ...]:
+def list_judge_kinds(settings: Settings, choice: JudgeChoice) -> tuple[RubricKind, ...]:
     """Return everything that the chosen judge can judge."""
     name = _judge_name(settings, choice)
     entry = JUDGES.find(name)

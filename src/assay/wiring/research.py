@@ -118,7 +118,7 @@ def custom_dimensions(settings: Settings) -> tuple[CustomDimension, ...]:
 def _custom(name: str, given: Any) -> CustomDimension:
     where = f"research.custom.{name}"
     if not isinstance(given, Mapping):
-        raise SettingError(f"{where} is no table", remedy=_REMEDY)
+        raise SettingError(f"{where} is not a table", remedy=_REMEDY)
     _refuse_unknown(given, ("checkpoint", "weight", "bar", "python", "rubric"), where)
     simple = {key: given[key] for key in ("checkpoint", "weight", "bar") if key in given}
     score = _function(given["python"], where) if "python" in given else None
@@ -148,7 +148,7 @@ def _rubric(named: Any, where: str) -> str:
         raise SettingError(f"{where}.rubric {named!r}: {problem}", remedy="Give the path of a TOML file.") from problem
 
 
-def evaluated_how(settings: Settings) -> str:
+def read_evaluate_mode(settings: Settings) -> str:
     """`auto`, `builtin`, `model` or `off`."""
     chosen = settings.research.get("evaluate", "auto")
     if chosen not in EVALUATE:
@@ -174,7 +174,7 @@ def table(settings: Settings, name: str) -> Mapping[str, Any]:
     """One table of `[research]`; empty when it is not there."""
     found = settings.research.get(name, {})
     if not isinstance(found, Mapping):
-        raise SettingError(f"research.{name} is no table", remedy=f"Write [research.{name}] above it.")
+        raise SettingError(f"research.{name} is not a table", remedy=f"Write [research.{name}] above it.")
     return found
 
 
@@ -183,7 +183,7 @@ def _refuse_unknown(given: Mapping[str, Any], known: tuple[str, ...], where: str
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"Did you mean {near[0]}? " if near else ""
-            raise SettingError(f"{where} has the key {name!r}, which is no setting", remedy=f"{hint}{_REMEDY}")
+            raise SettingError(f"{where} has the key {name!r}, which is not a setting", remedy=f"{hint}{_REMEDY}")
 
 
 # --- What a pipeline takes from earlier questions ---
@@ -386,7 +386,7 @@ class _Seats:
         self.engine = engine
         self.scope = scope
         self.asks_models = not choice.builtin and has_model(settings)
-        self.evaluate = evaluated_how(settings)
+        self.evaluate = read_evaluate_mode(settings)
         if self.evaluate == "model" and not has_model(settings):
             raise SettingError(
                 'research.evaluate is "model", and no model is set up', remedy="Set model.url and model.name."

@@ -45,7 +45,7 @@ def ladder_of(engine: Engine) -> Ladder:
 
 def treatment_of(engine: Engine, feature_id: str, *, on: bool) -> Treatment:
     """Return the engine's search with one flag changed, run with the history that the control had."""
-    searcher = engine.searcher.with_flags(engine.flags.forced(feature_id, on=on))
+    searcher = engine.searcher.with_flags(engine.flags.force(feature_id, on=on))
 
     def treatment(scope: Scope, request: SearchRequest, before: str) -> SearchResult:
         return searcher.search(scope, request, before=before)
@@ -75,11 +75,11 @@ def shadow_of(engine: Engine, settings: Settings) -> Shadow:
     return shadow
 
 
-def interleaved_search(engine: Engine, feature_id: str) -> InterleavedSearch:
+def open_interleaved_search(engine: Engine, feature_id: str) -> InterleavedSearch:
     """The engine's search with a flag's two sides in one list."""
     return InterleavedSearch(
         store=engine.store,
-        searcher=engine.searcher.with_flags(engine.flags.forced(feature_id, on=False)),
+        searcher=engine.searcher.with_flags(engine.flags.force(feature_id, on=False)),
         treatment=treatment_of(engine, feature_id, on=True),
         feature_id=feature_id,
         clock=engine.clock,

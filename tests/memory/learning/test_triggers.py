@@ -300,7 +300,7 @@ def test_an_applied_term_raises_its_memory_and_says_so_until_it_fades(desk: Desk
     [boost] = learned_boosts(desk)
     assert boost.factor == pytest.approx(1 + 0.2 * 0.7)
     assert boost.reason == "learned 'quagga'"
-    assert all(why.recomputed() == pytest.approx(score) for why, score in explained(desk))
+    assert all(why.recompute() == pytest.approx(score) for why, score in explained(desk))
     desk.clock.advance(days=15)
     [boost] = learned_boosts(desk)
     assert boost.factor == pytest.approx(1 + 0.2 * 0.7 / 2)

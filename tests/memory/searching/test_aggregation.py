@@ -172,5 +172,5 @@ def test_an_explanation_makes_the_score_again(
     least = floor_of(fused, memory_of)
     for memory in aggregate(fused, memory_of, enabled, 0.3, floor=least):
         explanation = explained(memory, method, enabled=enabled, boosts=boosts, most=most, least=least)
-        assert explanation.recomputed() == pytest.approx(explanation.score, abs=1e-12)
+        assert explanation.recompute() == pytest.approx(explanation.score, abs=1e-12)
         assert 0.0 <= explanation.score <= 1.0

@@ -226,4 +226,4 @@ def test_with_aggregation_further_passages_add_to_the_best_and_stand_in_document
     assert [one.position for one in together["m_two"].passages] == [0, 2]
     for hit in (*alone.values(), *together.values()):
         assert hit.explanation is not None
-        assert hit.explanation.recomputed() == pytest.approx(hit.score, abs=1e-12)
+        assert hit.explanation.recompute() == pytest.approx(hit.score, abs=1e-12)

@@ -136,7 +136,7 @@ def test_an_explanation_recomputes_the_score(
         for hit in shelf.search(**one, explain=True):
             assert hit.explanation is not None
             assert hit.explanation.score == hit.score
-            assert abs(hit.explanation.recomputed() - hit.score) <= 1e-12
+            assert abs(hit.explanation.recompute() - hit.score) <= 1e-12
             assert 0.0 < hit.score <= 1.0
 
 

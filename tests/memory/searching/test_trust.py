@@ -121,7 +121,7 @@ def test_a_contradiction_by_a_stranger_is_below_and_says_so(engine: Engine) -> N
     assert program.explanation.trust is not None
     assert (program.explanation.trust.from_rank, program.explanation.trust.other_id) == (1, true)
     assert program.score > hand.score
-    assert program.explanation.recomputed() == pytest.approx(program.score)
+    assert program.explanation.recompute() == pytest.approx(program.score)
     assert "trust" in [stage.name for stage in found.stages]
 
 

@@ -38,7 +38,7 @@ from assay.judging.protocol import Judging
 from assay.records.datasets import Dataset
 from assay.records.judging import RubricKind
 from assay.settings import Settings
-from assay.wiring.models import JudgeChoice, judged_kinds, model_prices, open_judging
+from assay.wiring.models import JudgeChoice, list_judge_kinds, model_prices, open_judging
 
 if TYPE_CHECKING:
     from assay.storage import Store
@@ -97,7 +97,7 @@ def _register_run(group: typer.Typer) -> None:
         settings = _settings(surface, allow_floating=allow_floating)
         result, dataset = _found(surface, run, runs)
         choice = JudgeChoice(model=model, rubric=rubric, builtin=built_in, name=judge_name)
-        kinds = about or judged_kinds(settings, choice)
+        kinds = about or list_judge_kinds(settings, choice)
         with wiring.open_store(settings) as store, _progress(surface, "verdicts") as told:
             judges = [open_judging(settings, store, surface.scope, one, choice) for one in kinds]
             bench = Bench(

@@ -123,7 +123,7 @@ def _config_json(loaded: LoadedSettings) -> dict[str, object]:
         "file": str(loaded.file) if loaded.file else None,
         "settings": {
             one.key: {"value": one.value or None, "layer": one.origin.layer, "place": one.origin.place or None}
-            for one in loaded.shown()
+            for one in loaded.list_settings()
         },
     }
 
@@ -133,7 +133,7 @@ def _config_table(loaded: LoadedSettings) -> Table:
     table.add_column("setting", style="bold", no_wrap=True)
     table.add_column("value", overflow="fold")
     table.add_column("from", overflow="fold")
-    for one in loaded.shown():
+    for one in loaded.list_settings():
         style = "" if one.origin.layer != "default" else "dim"
         table.add_row(one.key, one.value or "-", f"{one.origin.layer} {one.origin.place}".strip(), style=style)
     table.caption = f"Settings file: {loaded.file or 'none found'}"

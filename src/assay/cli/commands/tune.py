@@ -209,7 +209,7 @@ def register(app: typer.Typer) -> None:
         need_extra("memory")
         from assay.memory.saving.thresholds import measure_thresholds  # noqa: PLC0415 - the extra "memory"
 
-        found = measure_thresholds(_pairs(pairs), wiring.configured_embedder(surface.settings))
+        found = measure_thresholds(_pairs(pairs), wiring.open_embedder(surface.settings))
         surface.result(plain(found), "\n".join(_format_tune(found)))
 
 

@@ -338,7 +338,7 @@ def _format(file: FoundFile) -> Format:
 def _title(file: FoundFile, body: str) -> str:
     """The first heading of reStructuredText; else the file's name."""
     if markup_of(file.rel_path, _format(file)) is Markup.RESTRUCTURED_TEXT:
-        headed = next((one.heading_path for one in sections.restructured_sections(body) if one.heading_path), "")
+        headed = next((one.heading_path for one in sections.split_rst(body) if one.heading_path), "")
         return headed[:500] or file.path.stem
     return file.path.stem
 

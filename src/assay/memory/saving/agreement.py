@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import islice, product
 
-from assay.text.terms import normalised_phrase
+from assay.text.terms import normalise_phrase
 from assay.text.wording import (
     CHANGE_SIGNS,
     FUNCTION_WORDS,
@@ -417,8 +417,8 @@ def _says_otherwise(known: Sentence, sentence: Sentence) -> bool:
 
 def _find_shared_labels(old: Labelled, new: Labelled) -> list[str]:
     found = []
-    title = normalised_phrase(new.title)
-    if title == normalised_phrase(old.title) and title not in GENERIC:
+    title = normalise_phrase(new.title)
+    if title == normalise_phrase(old.title) and title not in GENERIC:
         found.append("the same title")
     found += [f"the trigger {one!r}" for one in _both(old.triggers, new.triggers)]
     found += [f"the heading {one!r}" for one in _both(old.headings, new.headings)]
@@ -426,7 +426,7 @@ def _find_shared_labels(old: Labelled, new: Labelled) -> list[str]:
 
 
 def _both(one: Iterable[str], other: Iterable[str]) -> list[str]:
-    shared = {normalised_phrase(label) for label in one} & {normalised_phrase(label) for label in other}
+    shared = {normalise_phrase(label) for label in one} & {normalise_phrase(label) for label in other}
     return sorted(shared - GENERIC - {""})
 
 

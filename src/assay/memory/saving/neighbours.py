@@ -26,7 +26,7 @@ from assay.memory.saving.spam_filter import Doubt
 from assay.records import AuthorKind, Draft, EdgeKind, Filters, LogPosition, MemoryRecord, Nearest, RowKind, Tier
 from assay.records.memory import INGESTED_WITH
 from assay.storage import IndexPassage, Standing, Work
-from assay.text.terms import normalised_phrase, words
+from assay.text.terms import normalise_phrase, words
 
 # --- The decision table: what becomes of a draft that is like a memory ---
 #
@@ -331,7 +331,7 @@ class Judge:
     def _shares_label(self, memory: MemoryRecord) -> bool:
         """Whether title or a trigger is the same; headings are shared by many documents."""
         draft = self._prepared.draft
-        mine, theirs = ({normalised_phrase(label) for label in (one.title, *one.triggers)} for one in (draft, memory))
+        mine, theirs = ({normalise_phrase(label) for label in (one.title, *one.triggers)} for one in (draft, memory))
         return not mine.isdisjoint(theirs)
 
     def _is_protected(self, memory: MemoryRecord) -> bool:

@@ -13,7 +13,7 @@ from datetime import timedelta
 from assay.memory.saving.agreement import GENERIC
 from assay.records import Draft, Quality, QualityPart, values
 from assay.records.fields import require
-from assay.text.terms import normalised_phrase, stems_of, words
+from assay.text.terms import normalise_phrase, stems_of, words
 from assay.text.wording import wording, words_of
 
 # --- Quality: how much a draft is worth keeping, as the weighted mean of six parts from 0 to 1 ---
@@ -71,7 +71,7 @@ def score_quality(draft: Draft) -> Quality:
 def _title(title: str) -> float:
     found = words(title)
     said = [word for word in found if any(map(str.isalpha, word))]
-    if not said or normalised_phrase(title) in GENERIC or set(stems_of(said)) <= EMPTY_WORDS:
+    if not said or normalise_phrase(title) in GENERIC or set(stems_of(said)) <= EMPTY_WORDS:
         return 0.0
     return 1.0 if 2 <= len(found) <= 12 else 0.5
 

@@ -22,7 +22,7 @@ from assay.memory.saving.spam_filter import Doubt, find_doubts
 from assay.records import Chunk, Draft, Mask, Quality, Scope, heading_path
 from assay.records.memory import TEXT_FIELDS
 from assay.storage import ChunkVector, Store
-from assay.text.chunking import Chunker, Piece, embedded_text
+from assay.text.chunking import Chunker, Piece, build_embedding_text
 
 # --- Preparing: structure, hidden text, secrets, trust, quality, chunks and vectors ---
 
@@ -162,7 +162,7 @@ class Preparer:
 
 
 def _texts(one: Prepared) -> list[str]:
-    return [embedded_text(one.draft.title, piece.heading_path, piece.text) for piece in one.pieces]
+    return [build_embedding_text(one.draft.title, piece.heading_path, piece.text) for piece in one.pieces]
 
 
 def _rows(one: Prepared, made: dict[str, NDArray[np.float32]], dimension: int) -> NDArray[np.float32]:

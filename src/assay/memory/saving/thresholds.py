@@ -19,7 +19,7 @@ import numpy as np
 from assay.embedding.protocol import Embedder, SimilarityProfile
 from assay.errors import NothingMeasured
 from assay.records.saving import APART, SAME, Scenario
-from assay.text.chunking import embedded_text
+from assay.text.chunking import build_embedding_text
 
 STEP = 0.01
 """Thresholds are given to two decimals: a set of this size says no more."""
@@ -81,8 +81,8 @@ def pairs_of(scenarios: Iterable[Scenario]) -> list[LabelledPair]:
     """Labelled saves as labelled pairs."""
     return [
         LabelledPair(
-            embedded_text(scenario.old.title, "", scenario.old.body),
-            embedded_text(scenario.new.title, "", scenario.new.body),
+            build_embedding_text(scenario.old.title, "", scenario.old.body),
+            build_embedding_text(scenario.new.title, "", scenario.new.body),
             _label(scenario),
         )
         for scenario in scenarios

@@ -34,7 +34,7 @@ from assay.records import (
 )
 from assay.records.memory import INHERITED, LABEL_FIELDS, TEXT_FIELDS
 from assay.storage import Saved, SaveRecord, Work
-from assay.text.terms import normalised_phrase
+from assay.text.terms import normalise_phrase
 
 # --- Inheriting: fields that the writer did not give, and links ---
 #
@@ -458,10 +458,10 @@ def was_merged_before(memory: MemoryRecord, prepared: Prepared) -> bool:
 def new_triggers(there: Iterable[str], given: Iterable[str]) -> list[str]:
     """The triggers that a memory lacks, each once, as far as there is room."""
     there = list(there)
-    known = {normalised_phrase(trigger) for trigger in there}
+    known = {normalise_phrase(trigger) for trigger in there}
     fresh: dict[str, str] = {}
     for trigger in given:
-        phrase = normalised_phrase(trigger)
+        phrase = normalise_phrase(trigger)
         if phrase not in known:
             fresh.setdefault(phrase, trigger)
     return list(fresh.values())[: max(0, MOST_TRIGGERS - len(there))]

@@ -23,7 +23,7 @@ from assay.memory.searching.query import ParsedQuery
 from assay.memory.sessions import Turn
 from assay.records import Boost, SearchRequest
 from assay.storage import Candidate, Work
-from assay.text.terms import normalised_phrase
+from assay.text.terms import normalise_phrase
 
 # --- From one fact to one factor ---
 #
@@ -275,7 +275,7 @@ class Booster:
         if not self._learned:
             return None
         held = self._around.learned.get(row.memory_id, {})
-        matched = {term: belief for term, belief in held.items() if normalised_phrase(term) in self._runs}
+        matched = {term: belief for term, belief in held.items() if normalise_phrase(term) in self._runs}
         belief = max(matched.values(), default=0.0)
         return boost_learned_triggers(
             tuple(matched), belief, self._options.learned_weight, self._options.learned_strength

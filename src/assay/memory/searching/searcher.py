@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from assay.clock import Clock
 from assay.embedding.protocol import Embedder
-from assay.flags import Flags, known
+from assay.flags import Flags, find_flag
 from assay.index import Indexes
 from assay.memory.searching.candidates import Embedded, embed_query
 from assay.memory.searching.options import SearchOptions
@@ -330,7 +330,7 @@ class Searcher:
         `blend` may mix another's hits in; what it returns is what is logged and returned.
         """
         for name in request.without:
-            known(name)
+            find_flag(name)
         trace = Trace(self._store.ids.new("tr"), self._stopwatch)
         guard = Guard(self.failures)
         pressure = read_pressure(request.token_budget, request.tokens_used, options=self._options)

@@ -20,7 +20,7 @@ from assay.server.pages import filters
 from assay.server.pages.page import Page, Pages, PageView, go_to
 from assay.server.services import grant_of
 from assay.settings import KNOWN, fit_to_show
-from assay.wiring.research import evaluated_how, research_options
+from assay.wiring.research import read_evaluate_mode, research_options
 
 # --- `/evaluation/audit`: the audit log, and whether it is intact ---
 
@@ -122,7 +122,7 @@ def show_settings(view: PageView) -> Page:
         context={
             "checkpoints": checkpoints,
             "options": options,
-            "how": evaluated_how(view.settings),
+            "how": read_evaluate_mode(view.settings),
             "models": bool(view.settings.model_url),
             "known": _list_settings(view),
         },

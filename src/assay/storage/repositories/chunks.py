@@ -41,7 +41,7 @@ from assay.storage.repositories.history import Changes, Line
 from assay.storage.repositories.prepared import driver_of, run_sql
 from assay.storage.rows import to_row, upsert
 from assay.storage.tables import chunks, indexed_documents, memories, memory_triggers, vectors
-from assay.text.terms import normalised_phrase
+from assay.text.terms import normalise_phrase
 
 # --- Full-text rows, one for each chunk ---
 #
@@ -419,7 +419,7 @@ def vector_row(tenant: str, model: str, number: int, made: ChunkVector) -> dict[
 
 def analysed(memory: MemoryRecord, pieces: Sequence[Any], numbers: Sequence[int]) -> list[AnalysedPassage]:
     """The words of a memory's chunks."""
-    title = normalised_phrase(memory.title)
+    title = normalise_phrase(memory.title)
     triggers = analysed_triggers(memory.triggers)
     return [
         AnalysedPassage(number, title, triggers, analysed_body(piece.heading_path, piece.text))

@@ -44,7 +44,7 @@ from assay.records.research_log import (
 from assay.storage.repositories.base import Repository
 from assay.storage.rows import TextType, from_row, insert, mask_value, to_row
 from assay.storage.tables import research_days, research_sessions, research_traces
-from assay.text.terms import normalised_phrase
+from assay.text.terms import normalise_phrase
 
 # --- Totals of sessions, days and ranges ---
 #
@@ -291,7 +291,7 @@ class ResearchRows(Repository):
         grouped = select(found.c.question, func.count().label("sessions")).group_by(found.c.question)
         repeats: Counter[str] = Counter()
         for row in self._connection.execute(grouped):
-            repeats[normalised_phrase(row.question) or row.question] += row.sessions
+            repeats[normalise_phrase(row.question) or row.question] += row.sessions
         sessions = repeats.total()
         pairs = sum(count * (count - 1) for count in repeats.values())
         return AskedAgain(sessions, len(repeats), pairs / (sessions * (sessions - 1)) if sessions > 1 else 0.0)

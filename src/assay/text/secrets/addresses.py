@@ -11,12 +11,12 @@ from collections.abc import Iterator
 
 from assay.text.secrets.rules import (
     Finding,
-    Searched,
+    SearchRule,
     is_placeholder,
     looks_random,
     looks_secret,
     may_be_password,
-    searched,
+    search_rule,
     words,
 )
 
@@ -54,8 +54,8 @@ _SECRET_PARAMETERS = words(
 _SHORT_PARAMETERS = frozenset({"password", "passwd", "pass", "pwd", "passcode", "passphrase", "secret", "psk"})
 
 
-def _path(anchors: str, pattern: str) -> Searched:
-    return searched(SECRET_IN_ADDRESS, anchors, pattern, begins=True)
+def _path(anchors: str, pattern: str) -> SearchRule:
+    return search_rule(SECRET_IN_ADDRESS, anchors, pattern, begins=True)
 
 
 _WEBHOOKS = (
@@ -81,7 +81,7 @@ _LINK_WORDS = (
     r"|signin/(?:token|magic|email|link)|one[-_]time(?:[-_]?secret)?|secret|unsubscribe|sso|auth/(?:token|magic|email)"
     r"|passwordless|recover|account/recover(?:y)?|set[-_]password|token"
 )
-_LINKS = searched(
+_LINKS = search_rule(
     SECRET_IN_ADDRESS,
     "/reset /password /magic /verify /confirm /activat /invit /login/ /signin/ /one /secret /unsubscribe /sso /auth/ "
     "/recover /account/ /set /token",

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from assay.text.secrets.rules import Finding, Prefixed, Searched, searched
+from assay.text.secrets.rules import Finding, Prefixed, SearchRule, search_rule
 
 # --- Checksums that tell a real number or key from one that only looks like it ---
 
@@ -337,25 +337,31 @@ PREFIXED = tuple(_make_prefixed())
 """Tokens that begin with a fixed text."""
 
 _AZURE_MARKS = "AzFu|AzSe|AzCa|AZDO|ACDb|AIoT|AEhb|ASbT|APIm|\\+ASt|\\+AEh|\\+ARm|\\+ASb"
-SHAPED: tuple[Searched, ...] = (
-    searched("Azure client secret", "q~", r"(?<![\w.~-])[\w.~-]{3}\dQ~[\w.~-]{30,36}(?![\w~])", flags=0, check=is_real),
-    searched(
+SHAPED: tuple[SearchRule, ...] = (
+    search_rule(
+        "Azure client secret", "q~", r"(?<![\w.~-])[\w.~-]{3}\dQ~[\w.~-]{30,36}(?![\w~])", flags=0, check=is_real
+    ),
+    search_rule(
         "Azure key",
         "azfu azse azca azdo acdb aiot aehb asbt apim +ast +aeh +arm +asb",
         rf"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{{32,86}}(?:{_AZURE_MARKS})[A-Za-z0-9+/]{{2,10}}={{0,2}}(?![A-Za-z0-9+/])",
         flags=0,
     ),
-    searched("Azure key", "jqqj99", rf"(?<!{_ALNUM}){_ALNUM}{{30,60}}JQQJ99{_ALNUM}{{20,40}}", flags=0),
-    searched("Terraform token", ".atlasv1.", rf"(?<!{_ALNUM}){_ALNUM}{{10,20}}\.atlasv1\.{_WORD}{{40,100}}", flags=0),
-    searched("Bitwarden token", "0.", rf"(?<![\w.])0\.{_UUID}\.{_ALNUM}{{30}}:{_BASE64}{{20,30}}={{0,2}}", flags=0),
-    searched("Mailchimp key", "-us", rf"(?<!{_ALNUM})[0-9a-f]{{32}}-us\d{{1,2}}(?!\w)", flags=0),
-    searched("Mailgun key", "-", r"(?<![\w-])[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])", flags=0),
-    searched("Salesforce token", "00d", rf"(?<!{_ALNUM})00D{_ALNUM}{{12,15}}![A-Za-z0-9_.]{{40,200}}", flags=0),
-    searched("Telegram bot token", ":", rf"(?<!\w)(?:bot)?(\d{{8,10}}:{_WORD}{{35}})(?!\w)", flags=0, check=has_digit),
-    searched(
+    search_rule("Azure key", "jqqj99", rf"(?<!{_ALNUM}){_ALNUM}{{30,60}}JQQJ99{_ALNUM}{{20,40}}", flags=0),
+    search_rule(
+        "Terraform token", ".atlasv1.", rf"(?<!{_ALNUM}){_ALNUM}{{10,20}}\.atlasv1\.{_WORD}{{40,100}}", flags=0
+    ),
+    search_rule("Bitwarden token", "0.", rf"(?<![\w.])0\.{_UUID}\.{_ALNUM}{{30}}:{_BASE64}{{20,30}}={{0,2}}", flags=0),
+    search_rule("Mailchimp key", "-us", rf"(?<!{_ALNUM})[0-9a-f]{{32}}-us\d{{1,2}}(?!\w)", flags=0),
+    search_rule("Mailgun key", "-", r"(?<![\w-])[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])", flags=0),
+    search_rule("Salesforce token", "00d", rf"(?<!{_ALNUM})00D{_ALNUM}{{12,15}}![A-Za-z0-9_.]{{40,200}}", flags=0),
+    search_rule(
+        "Telegram bot token", ":", rf"(?<!\w)(?:bot)?(\d{{8,10}}:{_WORD}{{35}})(?!\w)", flags=0, check=has_digit
+    ),
+    search_rule(
         "Discord bot token", ".", rf"(?<![\w.-])[MNO]{_WORD}{{22,27}}\.{_WORD}{{6,7}}\.{_WORD}{{27,45}}(?!\w)", flags=0
     ),
-    searched(
+    search_rule(
         "AWS secret key",
         "aws secret",
         r"(?:aws|secret)[\w.-]{0,30}[\"']?\s{0,3}(?:[:=]|=>)\s{0,3}[\"']?([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
@@ -363,8 +369,10 @@ SHAPED: tuple[Searched, ...] = (
         needs=r"[A-Za-z0-9/+]{40}",
         begins=True,
     ),
-    searched("Twilio key", "twilio", r"(?i:twilio)[^\n]{0,60}?(?<![0-9a-zA-Z])([0-9a-f]{32})(?![0-9a-zA-Z])", flags=0),
-    searched(
+    search_rule(
+        "Twilio key", "twilio", r"(?i:twilio)[^\n]{0,60}?(?<![0-9a-zA-Z])([0-9a-f]{32})(?![0-9a-zA-Z])", flags=0
+    ),
+    search_rule(
         "Rancher token",
         "token-",
         r"(?<!\w)(?:kubeconfig-[\w.-]{1,40}|token-[a-z0-9]{5}):([a-z0-9]{54})(?!\w)",
@@ -450,10 +458,10 @@ _BASE64_OF_BEGIN = "LS0tLS1CRUdJTi"
 _BASE64_RUN = re.compile(r"[A-Za-z0-9+/_-]{40,40000}={0,2}")
 
 OTHER_KEYS = (
-    searched(
+    search_rule(
         "WireGuard key", "privatekey presharedkey", r"(?:PrivateKey|PresharedKey)\s{0,4}=\s{0,4}([A-Za-z0-9+/]{43}=)"
     ),
-    searched(
+    search_rule(
         "Ethereum private key",
         "private secret signing priv wallet deployer signer pk",
         r"(?:private|secret|signing|deployer|signer|wallet|priv|\bpk)[\w \-]{0,30}[\"'`]?\s{0,3}(?:[:=]|is|->"
@@ -463,7 +471,7 @@ OTHER_KEYS = (
         begins=True,
         stride=40,
     ),
-    searched(
+    search_rule(
         "Solana private key",
         "solana phantom keypair secret private",
         r"(?:solana|phantom|keypair|secret|private)[^\n]{0,60}?((?<![A-Za-z0-9])[A-Za-z0-9]{86,89}(?![A-Za-z0-9]))",
@@ -471,12 +479,12 @@ OTHER_KEYS = (
         begins=True,
         stride=40,
     ),
-    searched("Solana private key", "[", r"\[\s?(\d{1,3}(?:\s?,\s?\d{1,3}){63})\s?\]"),
-    searched(
+    search_rule("Solana private key", "[", r"\[\s?(\d{1,3}(?:\s?,\s?\d{1,3}){63})\s?\]"),
+    search_rule(
         "minisign key", "minisign", r"untrusted comment: (?:minisign|rsign) encrypted secret key\s{1,3}(\S{60,400})"
     ),
-    searched("signify key", "signify", r"untrusted comment: signify secret key\s{1,3}(\S{60,400})"),
-    searched(
+    search_rule("signify key", "signify", r"untrusted comment: signify secret key\s{1,3}(\S{60,400})"),
+    search_rule(
         "XML private key",
         "rsakeyvalue dsakeyvalue",
         r"<(?:D|P|Q|DP|DQ|InverseQ|X)>([A-Za-z0-9+/=\s]{16,2000})</",

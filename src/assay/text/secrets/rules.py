@@ -49,7 +49,7 @@ class Prefixed:
 
     def find(self, text: str) -> Iterator[Finding]:
         """Find every secret of this kind."""
-        pattern = compiled(self.pattern, 0)
+        pattern = compile_pattern(self.pattern, 0)
         place = text.find(self.prefix)
         while place >= 0:
             after = place + 1
@@ -63,7 +63,7 @@ class Prefixed:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Searched:
+class SearchRule:
     """A secret that its surroundings give away."""
 
     kind: str
@@ -83,9 +83,9 @@ class Searched:
     def find(self, text: str, lower: str) -> Iterator[Finding]:
         """Find every secret of this kind; `lower` is the text in small letters, character by character."""
         held = [anchor for anchor in self.anchors if anchor in lower]
-        if not held or (self.needs and compiled(self.needs, 0).search(text) is None):
+        if not held or (self.needs and compile_pattern(self.needs, 0).search(text) is None):
             return
-        pattern = compiled(self.pattern, self.flags)
+        pattern = compile_pattern(self.pattern, self.flags)
         matches = self._match_at(pattern, held, text, lower) if self.begins else pattern.finditer(text)
         for match in matches:
             for group in range(1, match.re.groups + 1) or (0,):
@@ -103,7 +103,7 @@ class Searched:
 
 
 @cache
-def compiled(pattern: str, flags: int) -> re.Pattern[str]:
+def compile_pattern(pattern: str, flags: int) -> re.Pattern[str]:
     """Compile a pattern of a rule when a text first needs it: most texts need few of them."""
     return re.compile(pattern, flags)
 
@@ -118,7 +118,7 @@ def begins_word(text: str, place: int) -> bool:
     return place > 1 and before in ESCAPES and text[place - 2] == "\\"
 
 
-def searched(
+def search_rule(
     kind: str,
     anchors: str,
     pattern: str,
@@ -128,9 +128,9 @@ def searched(
     begins: bool = False,
     needs: str = "",
     stride: int = 1,
-) -> Searched:
+) -> SearchRule:
     """Make a rule from anchors with a blank between them."""
-    return Searched(
+    return SearchRule(
         kind=kind,
         anchors=tuple(anchors.split()),
         pattern=pattern,

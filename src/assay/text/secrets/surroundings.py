@@ -9,12 +9,12 @@ import binascii
 import re
 
 from assay.text.secrets.rules import (
-    Searched,
+    SearchRule,
     is_placeholder,
     looks_random,
     looks_secret,
     may_be_password,
-    searched,
+    search_rule,
     trim,
 )
 
@@ -64,10 +64,10 @@ def _is_hash(value: str) -> bool:
     return any(letter.isalnum() for letter in value[3:]) and len(value) >= 16 and "{" not in value
 
 
-def _command(names: str, rest: str, *, stride: int = 40) -> Searched:
+def _command(names: str, rest: str, *, stride: int = 40) -> SearchRule:
     """Make the rule of some programs: the text between the name and the password, then the password."""
     programs = "|".join(re.escape(name) for name in names.split())
-    return searched(
+    return search_rule(
         "password on a command line",
         names,
         rf"(?<![\w-])(?:{programs})(?:\.exe)?{rest}",
@@ -142,7 +142,7 @@ _COMMANDS = (
     _command("echo printf", r"\s{1,2}-n\s{1,2}[\"']?([^\s\"'|:$]{6,100})[\"']?\s{0,3}\|\s{0,3}base64"),
     _command("gcloud gsutil bq", r"\s(?:[^\n|]{0,200}?\s)??--key[ =]([A-Za-z0-9+/=_-]{30,400})"),
     _command("sqlplus rman impdp expdp sqlldr", r"\s[^\n/]{0,40}?[\w.$#-]{1,40}/[\"']?([^\s@/\"']{2,100})@"),
-    searched(
+    search_rule(
         "password on a command line",
         "--",
         r"--?(?:[a-z0-9]{1,20}[-_]){0,4}(?:password|passwd|passphrase|passcode|pass|pwd|psk|secret|token|api-?key"
@@ -155,7 +155,7 @@ _COMMANDS = (
 )
 
 _HEADERS = (
-    searched(
+    search_rule(
         "authorisation header",
         "authorization",
         r"authorization[\"']?\]?\s{0,3}[:=,]\s{0,3}[\"'`]?(?:bearer|token|apikey|api-key|key|digest|oauth|negotiate"
@@ -165,28 +165,28 @@ _HEADERS = (
         check=lambda value: _is_value(value) and _looks_secret(value),
         begins=True,
     ),
-    searched(
+    search_rule(
         "authorisation header",
         "authorization",
         r"authorization[\"']?\]?\s{0,3}[:=,]\s{0,3}[\"'`]?([A-Za-z0-9._~+/=|!:-]{16,4000})(?!\w)",
         check=_looks_random,
         begins=True,
     ),
-    searched(
+    search_rule(
         "authorisation header",
         "authorization",
         r"authorization[^\n]{0,400}?\b(?:signature|response|mac)[=:]\s?[\"']?([A-Za-z0-9+/=%]{16,400})",
         begins=True,
         stride=40,
     ),
-    searched(
+    search_rule(
         "authorisation header",
         "basic",
         r"(?<!\w)basic\s{1,3}([A-Za-z0-9+/_-]{8,600}={0,2})(?![\w+/])",
         check=_is_basic,
         begins=True,
     ),
-    searched(
+    search_rule(
         "bearer token",
         "bearer",
         r"bearer[\s:=]{1,3}[\"'`]?([A-Za-z0-9._~+/=|-]{16,4000})",
@@ -196,7 +196,7 @@ _HEADERS = (
 )
 
 _FILES = (
-    searched(
+    search_rule(
         "netrc password",
         "machine",
         r"machine\s{1,8}\S{1,120}\s{1,8}(?:login\s{1,8}\S{1,120}\s{1,8})?(?:account\s{1,8}\S{1,120}\s{1,8})?password\s{1,8}"
@@ -204,14 +204,14 @@ _FILES = (
         check=may_be_password,
         begins=True,
     ),
-    searched(
+    search_rule(
         "netrc password",
         "login",
         rf"login\s{{1,8}}\S{{1,120}}\s{{1,8}}password\s{{1,8}}({_V}{{3,300}})",
         check=may_be_password,
         begins=True,
     ),
-    searched(
+    search_rule(
         "pgpass password",
         ":",
         r"^(?:[\w.*-]{1,120}|\[[0-9a-f:]{2,40}\]):(?:\d{2,5}|\*):(?:[\w.*-]{1,64}):(?:[\w.*@-]{1,64}):"
@@ -219,7 +219,7 @@ _FILES = (
         flags=re.MULTILINE,
         check=_is_value,
     ),
-    searched(
+    search_rule(
         "password hash",
         "$",
         rf"(?<![\w$])(\$(?:{_HASHES})\$[^\s:\"'`<>,;]{{8,300}})",
@@ -227,21 +227,21 @@ _FILES = (
         check=_is_hash,
         begins=True,
     ),
-    searched(
+    search_rule(
         "password hash",
         "{ssha {sha} {md5} {crypt}",
         r"(\{(?:SSHA(?:256|512)?|SHA|MD5|CRYPT)\}[A-Za-z0-9+/=$.]{16,200})",
         begins=True,
     ),
-    searched("password hash", ":::", r"\b[\w.$@ -]{1,60}:\d{3,6}:([0-9a-f]{32}:[0-9a-f]{32}):::"),
-    searched(
+    search_rule("password hash", ":::", r"\b[\w.$@ -]{1,60}:\d{3,6}:([0-9a-f]{32}:[0-9a-f]{32}):::"),
+    search_rule(
         "WiFi password",
         "wifi:",
         r"WIFI:(?:[A-Z]:[^;\n]{0,80};){0,5}?P:((?:\\.|[^;\\\n]){1,80});",
         check=_is_value,
         begins=True,
     ),
-    searched(
+    search_rule(
         "WiFi password",
         "psk wpa pre-shared preshared wep_key",
         r"(?:psk|wpa[-_ ]?psk|pre-?shared[-_ ]?key|wpa_passphrase|wep_key\d?|wpa2?[-_ ]?key)[\"']?\s{0,3}[=:]\s{0,3}"
@@ -249,29 +249,29 @@ _FILES = (
         check=lambda value: len(value) >= 6 and _is_value(value),
         begins=True,
     ),
-    searched(
+    search_rule(
         "VPN pre-shared key", "psk", r"psk\s{1,3}([A-Za-z0-9!#$%^&*_+/=.-]{8,100})(?!\S)", check=_has_digit, begins=True
     ),
-    searched(
+    search_rule(
         "Vault secret id",
         "secret",
         r"secret[-_ ]?id[\"'`]?[\s:=]{1,4}[\"'`]?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})",
         begins=True,
     ),
-    searched(
+    search_rule(
         "VPN pre-shared key",
         "psk xauth eap",
         r"(?:PSK|XAUTH|EAP)\s{1,4}\"([^\"\n]{3,200})\"",
         check=_is_value,
         begins=True,
     ),
-    searched(
+    search_rule(
         "one-time password secret",
         "otpauth",
         r"otpauth(?:-migration)?://[^\s\"'<>]{1,400}?[?&](?:secret|data)=([A-Za-z2-7%=+/]{8,800})",
         begins=True,
     ),
-    searched(
+    search_rule(
         "one-time password secret",
         "totp hotp otp 2fa mfa two-factor authenticator base32 setup",
         r"(?:totp|hotp|otp|2fa|mfa|two-factor|authenticator|base32|setup key)\b[^\n]{0,40}?[\s:=\"'`]"
@@ -279,7 +279,7 @@ _FILES = (
         check=lambda value: any(letter.isdigit() for letter in value) or (len(value) > 20 and value.isupper()),
         begins=True,
     ),
-    searched(
+    search_rule(
         "database password",
         "identified",
         r"identified\s{1,4}(?:with\s{1,4}\S{1,40}\s{1,4})?(?:by|as)\s{1,4}(?:password\s{1,4})?"
@@ -287,7 +287,7 @@ _FILES = (
         check=_is_value,
         begins=True,
     ),
-    searched(
+    search_rule(
         "database password",
         "password",
         r"password\s{1,3}=?\s{0,3}(?:for\s\S{1,80}\s{0,3}=\s{0,3})?(?:password\s{0,2}\(\s{0,2})?(?:N?'([^'\n]{4,200})'"
@@ -295,21 +295,21 @@ _FILES = (
         check=lambda value: looks_secret(value, strong=True, quoted=True),
         begins=True,
     ),
-    searched(
+    search_rule(
         "database password",
         "requirepass masterauth setuser",
         rf"(?:requirepass|masterauth)\s{{1,8}}[\"']?({_V}{{3,200}})|setuser\b[^\n]{{0,80}}?\s>(\S{{3,100}})",
         check=_is_value,
         begins=True,
     ),
-    searched(
+    search_rule(
         "database password",
         "jdbc:oracle",
         r"jdbc:oracle:\w{2,6}:[\w.$#-]{1,40}/[\"']?([^\s@/\"']{2,100})@",
         check=_is_value,
         begins=True,
     ),
-    searched(
+    search_rule(
         "network device password",
         "enable username neighbor key-string tacacs radius snmp-server",
         r"(?:enable\s{1,3}(?:secret|password)|username\s{1,3}\S{1,40}\s(?:[^\n]{0,40}?\s)??(?:secret|password)"
@@ -320,35 +320,35 @@ _FILES = (
         check=_has_digit,
         begins=True,
     ),
-    searched(
+    search_rule(
         "SNMP community",
         "community",
         r"community(?:[- ]string)?[\s:=]{1,3}[\"']?([^\s\"',;]{5,60})",
         check=lambda value: _has_digit(value) and any(letter.isalpha() for letter in value) and ":" not in value,
         begins=True,
     ),
-    searched(
+    search_rule(
         "mail password",
         "]:",
         r"\]:\d{2,5}\s{1,8}[^\s:]{1,80}:([^\s:]{4,100})(?!\S)",
         check=_is_value,
         begins=True,
     ),
-    searched(
+    search_rule(
         "SNMP community",
         "rocommunity rwcommunity",
         r"r[ow]community6?\s{1,4}(\S{3,60})",
         check=lambda value: value not in {"public", "private"} and _is_value(value),
         begins=True,
     ),
-    searched(
+    search_rule(
         "npm credentials",
         "_auth _password",
         r"_(?:auth|authToken|password)\s{0,3}=\s{0,3}[\"']?([A-Za-z0-9+/=_-]{8,600})(?![\w(*.\\])",
         check=_is_value,
         begins=True,
     ),
-    searched(
+    search_rule(
         "connection string password",
         "password pwd accountkey sharedaccesskey sharedsecret accesskey",
         r"(?:password|pwd|accountkey|sharedaccesskey|sharedsecretvalue|sharedsecret|accesskey"
@@ -357,7 +357,7 @@ _FILES = (
         check=_is_connection_password,
         begins=True,
     ),
-    searched(
+    search_rule(
         "Docker credentials",
         '"auth',
         r"\"auths?\"\s{0,3}:\s{0,3}\"([A-Za-z0-9+/]{8,600}={0,2})\"",
@@ -367,35 +367,35 @@ _FILES = (
 )
 
 _CODE = (
-    searched(
+    search_rule(
         "password in code",
         "jwt.encode( jwt.decode( jwt.sign( jwt.verify(",
         r"jwt\.\w{4,6}\(\s{0,3}[^,\n]{1,80},\s{0,3}b?[\"']([^\"'\n]{4,200})[\"']",
         check=_is_value,
         begins=True,
     ),
-    searched(
+    search_rule(
         "password in code",
         "fernet( aesgcm( chacha20poly1305( secretbox( aes.new(",
         r"[\w.]{5,20}\(\s{0,2}(?:key\s?=\s?)?b?[\"']([^\"'\n]{16,200})[\"']",
         check=_is_value,
         begins=True,
     ),
-    searched(
+    search_rule(
         "password in code",
         "send",
         r"send(?:line)?\s?\(?\s{0,2}[\"']([^\"'\n\\]{4,100})(?:\\[rn]){1,2}[\"']",
         check=_has_digit,
         begins=True,
     ),
-    searched(
+    search_rule(
         "password in code",
         "convertto-securestring",
         r"ConvertTo-SecureString\s{1,3}(?:-String\s{1,3})?[\"']([^\"'\n]{2,200})[\"']",
         check=_is_value,
         begins=True,
     ),
-    searched(
+    search_rule(
         "password in code",
         "auth basicauth httpbasicauth httpdigestauth networkcredential passwordcredential .login( .log "
         "usernamepassword basicawscredentials plainauth plaincredentials signin setbasicauth getconnection( mysqli "
@@ -413,21 +413,23 @@ _CODE = (
 )
 
 _WORDS = (
-    searched("card security code", "cvv cvc pin", r"(?<!\w)(?:cvv2?|cvc2?|(?-i:PIN))[ #]{1,2}(\d{3,6})\b", begins=True),
-    searched(
+    search_rule(
+        "card security code", "cvv cvc pin", r"(?<!\w)(?:cvv2?|cvc2?|(?-i:PIN))[ #]{1,2}(\d{3,6})\b", begins=True
+    ),
+    search_rule(
         "app password",
         "app",
         r"app(?:[- ]specific)?[- ]pass(?:word|code)s?[\s:=\"'`]{1,4}((?:[a-z]{4}[ -]){3}[a-z]{4})(?![\w-])",
         begins=True,
     ),
-    searched(
+    search_rule(
         "combination of a lock",
         "combination combo puk",
         r"(?<!\w)(?:combination|combo|puk2?)(?:\s{1,2}(?:is|of|for|the|safe|lock|was"
         r"|[\w-]{2,20})){0,4}?[\s:=]{1,3}(\d{1,2}(?:[-– ]\d{1,2}){2,3}|\d{8})(?![\d-])",
         begins=True,
     ),
-    searched(
+    search_rule(
         "changed password",
         "password passwort passphrase passwd pwd passcode pin token secret key",
         r"(?:password|passwort|passphrase|passwd|pwd|pin|passcode|token|secret|key)\b[^\n]{0,60}?"
@@ -437,7 +439,7 @@ _WORDS = (
         begins=True,
         stride=40,
     ),
-    searched(
+    search_rule(
         "recovery codes",
         "backup recovery scratch rescue emergency wiederherstellung",
         r"(?:backup|recovery|scratch|rescue|emergency|wiederherstellungs)[- ]?(?:codes?"
@@ -448,7 +450,7 @@ _WORDS = (
         check=_is_value,
         begins=True,
     ),
-    searched(
+    search_rule(
         "login in words",
         "sign log",
         r"(?:sign|log)[ -]?(?:in|on)\s{1,2}(?:as|with|using|via)\s{1,2}\S{2,60}\s{1,2}(?:with|and|/|using"
@@ -456,7 +458,7 @@ _WORDS = (
         check=lambda value: _has_digit(value) and any(letter.isalpha() for letter in value),
         begins=True,
     ),
-    searched(
+    search_rule(
         "login in words",
         "login log cred sign user zugangsdaten anmeldedaten identifiants account connect",
         r"(?:login|log[ -]?in|creds?|credentials?|credenciales|sign[ -]?in|user/pass(?:word)?|username/password"
