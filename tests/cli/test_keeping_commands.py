@@ -108,7 +108,7 @@ def test_forgetting_asks_looks_erases_and_proves(run: Run, tea: str) -> None:
     [
         ((), "nothing was named"),
         (("--tenant", "rival"), "nothing was named"),
-        (("m_1", "--everything"), "2 things at once"),
+        (("m_1", "--everything"), "2 kinds of things were named to forget at once"),
         (("m_gone", "--yes"), "there is no memory 'm_gone'"),
         (("--person", "Z", "--yes"), "too short"),
         (("../etc", "--yes"), "is not an id"),

@@ -52,7 +52,7 @@ def test_the_last_object_that_fits_counts(text: str, found: int) -> None:
         ("four out of five", "no JSON object"),
         ('{"score": NaN}', "NaN"),
         ('{"score": 1, "score": 5}', "a key twice"),
-        ('{"score": }', "no JSON"),
+        ('{"score": }', "not JSON"),
         ('{"score": "5"}', "lacks score"),
         ('{"score": 5', "no JSON object"),
         ("{" * 100_000, "no JSON object"),

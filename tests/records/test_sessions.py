@@ -78,7 +78,7 @@ def test_a_report_that_no_agent_can_mean_is_refused(wrong: dict[str, Any]) -> No
 def test_one_thing_is_forgotten_at_a_time() -> None:
     with pytest.raises(BadValue, match="nothing was named"):
         Forget()
-    with pytest.raises(BadValue, match="2 things at once"):
+    with pytest.raises(BadValue, match="2 kinds of things were named to forget at once"):
         Forget(memory_ids=("m_1",), names=("Zenobia",))
     with pytest.raises(BadValue, match="too short"):
         Forget(names=("Zo",))

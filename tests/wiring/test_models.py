@@ -52,7 +52,7 @@ def test_without_an_address_there_is_no_model(store: Store, scope: Scope) -> Non
     ("more", "said"),
     [
         ({"model_name": "small:latest"}, "floating alias"),
-        ({"model_budget_usd": 1.0}, "what a token costs is not"),
+        ({"model_budget_usd": 1.0}, "the price of a token is not"),
         ({"model_key_variable": "NO_SUCH_KEY"}, "NO_SUCH_KEY holds no key"),
         ({"model_url": "file:///etc/passwd"}, "not an http or https address"),
     ],

@@ -150,7 +150,7 @@ class LimitedModel:
         if not self._places.acquire(timeout=allowed):
             raise EndpointUnavailable(
                 f"none of the {self._most} places at {self.name} became free within {allowed:g} s",
-                remedy="Ask less at once, or raise model.concurrency.",
+                remedy="Send fewer requests at once, or raise model.concurrency.",
             )
         try:
             left = max(allowed - (self._clock.monotonic() - began), 0.001)

@@ -74,7 +74,7 @@ def key_from(environment: Mapping[str, str], variable: str) -> str:
     if not key:
         raise SettingError(f"the environment variable {variable} holds no key", remedy=f"Set {variable}.")
     if not (key.isascii() and key.isprintable()):
-        raise SettingError(f"the key in {variable} has characters no header can hold", remedy=f"Set {variable} anew.")
+        raise SettingError(f"the key in {variable} has characters no header can hold", remedy=f"Set {variable} again.")
     return key
 
 

@@ -150,9 +150,9 @@ def _strict(text: str) -> dict[str, Any]:
     except UnreadableReply:
         raise
     except (ValueError, RecursionError) as problem:
-        raise UnreadableReply(f"it is no JSON: {str(problem)[:200]}") from problem
+        raise UnreadableReply(f"it is not JSON: {str(problem)[:200]}") from problem
     if not isinstance(found, dict):  # pragma: no cover - what begins with a brace is an object
-        raise UnreadableReply("it is no JSON object")
+        raise UnreadableReply("it is not a JSON object")
     return found
 
 
@@ -164,4 +164,4 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise UnreadableReply(f"it has the number {name}, which JSON does not know")
+    raise UnreadableReply(f"it has the number {name}, which JSON does not allow")

@@ -166,7 +166,7 @@ class Case:
         if self.anchors is not None and self.anchors.answerable != self.answerable:
             raise BadValue(
                 f"case {self.id!r} is answerable and its anchors say it is not, or the other way round",
-                remedy="Say it once, on the case.",
+                remedy="Set it once, on the case.",
             )
         twice = _find_repeats([(grade.document_id, grade.source, grade.annotator) for grade in self.grades])
         if twice:
@@ -217,7 +217,7 @@ class Dataset:
             raise BadValue(
                 f"{self.name} reads grade {self.relevance_level} as relevant on a scale from "
                 f"{self.lowest_grade} to {self.highest_grade}",
-                remedy="Give a relevance level that stands on the scale.",
+                remedy="Give a relevance level within the scale.",
             )
         object.__setattr__(
             self, "floors", {values.label(k, "floors"): values.finite(v, f"floors.{k}") for k, v in self.floors.items()}

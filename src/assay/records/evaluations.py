@@ -147,7 +147,7 @@ class Rate:
 
     def __post_init__(self) -> None:
         if not 0 <= self.hits <= self.of:
-            raise BadValue(f"{self.hits} of {self.of} is not a rate", remedy="Give a number of hits from 0 to the number of cases.")
+            raise BadValue(f"{self.hits} of {self.of} is not a rate", remedy="Give hits from 0 to the number of cases.")
 
     @property
     def value(self) -> float | None:

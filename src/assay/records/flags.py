@@ -149,7 +149,9 @@ class AbVote:
         require(self, one_of(Arm), "arm")
         require(self, values.finite, "difference")
         if not -1.0 <= self.difference <= 1.0:
-            raise BadValue(f"a vote of {self.difference:g}", remedy="Give a difference from -1 to 1.")
+            raise BadValue(
+                f"difference {self.difference:g} is outside -1 to 1", remedy="Give a difference from -1 to 1."
+            )
         require(self, values.moment, "created_at")
         allow(self, values.identifier, "query_id")
 

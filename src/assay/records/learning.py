@@ -85,7 +85,7 @@ class Observation:
             values.text(values.identifier(self.event_key, "event_key"), "event_key", longest=100)
         if sum(target is not None for target in (self.memory_id, self.path, self.wrote)) != 1:
             raise BadValue(
-                "an observation says one thing: a memory or a path that was read, or a text that was written",
+                "an observation has one of a memory that was read, a path that was read, and a text that was written",
                 remedy="Give exactly one of memory_id, path and wrote.",
             )
 

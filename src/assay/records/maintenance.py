@@ -149,12 +149,12 @@ class Forget:
         asked = sum(map(bool, (self.memory_ids, self.names, self.writer, self.everything)))
         if asked == 0:
             raise BadValue(
-                "nothing was named to forget", remedy="Name memories by id, a person, a writer, or ask for everything."
+                "nothing was named to forget", remedy="Name memories by id, a person, a writer, or everything."
             )
         if asked > 1:
             raise BadValue(
-                f"{asked} things at once are to be forgotten",
-                remedy="Ask for memories, a person, a writer or everything: one after the other.",
+                f"{asked} kinds of things were named to forget at once",
+                remedy="Forget memories, a person, a writer or everything in separate calls.",
             )
 
 

@@ -182,7 +182,7 @@ class Synthesis:
         ]
         if bare or not self.statements:
             raise BadValue(
-                f"the answer states without citing: {bare[:1] or 'nothing at all'}",
+                f"the answer has a statement without a citation: {bare[:1] or 'nothing at all'}",
                 remedy="Cite a listed passage for each statement, or abstain.",
             )
 

@@ -66,7 +66,7 @@ class TaskReport:
         require(self, values.identifiers, "useful", "not_useful")
         both = sorted({*self.useful} & {*self.not_useful})
         if both:
-            raise BadValue(f"{both[0]} is called useful and not useful", remedy="Say one of the two.")
+            raise BadValue(f"{both[0]} is called useful and not useful", remedy="List it as one of the two.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,7 @@ def open_tunable(text: str, dataset: Dataset, *, on_document: OnDocument | None 
     """The system a spec such as `assay` or `assay:embedder.kind=static` names, with the fusion in force."""
     spec = parse_spec(text, Path.cwd())
     if spec.configuration is None:
-        raise InputError(f"{text} does not tell what its channels found", remedy="Fusion is tuned for assay[:...].")
+        raise InputError(f"{text} does not report what its channels found", remedy="Fusion is tuned for assay[:...].")
     incumbent = choice_of(search_options(corpus_settings(spec.configuration, dataset)))
     system = open_system(text, dataset, on_document=on_document)
     if not isinstance(system, AssaySystem):

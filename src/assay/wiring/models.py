@@ -129,7 +129,7 @@ def _with_budget(settings: Settings, store: Store, scope: Scope, model: ChatMode
     price_in, price_out = settings.model_price_in, settings.model_price_out
     if settings.model_budget_usd is not None and (price_in is None or price_out is None):
         raise SettingError(
-            "model.budget_usd is set, and what a token costs is not",
+            "model.budget_usd is set, and the price of a token is not",
             remedy="Set model.price_in and model.price_out, in dollars for a million tokens.",
         )
     money = None if settings.model_budget_usd is None else int(settings.model_budget_usd * NANO)
