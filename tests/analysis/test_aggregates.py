@@ -21,7 +21,7 @@ def over(store: Store, scope: Scope, sessions: list[ResearchSession], **wanted: 
             work.research.put(one, {})
     with store.reading(scope) as work:
         filtered = ResearchFilter(**wanted)  # type: ignore[arg-type] # by name
-        return aggregate(work.research.totals(filtered), work.research.asked_again(filtered))
+        return aggregate(work.research.totals(filtered), work.research.count_repeats(filtered))
 
 
 SCORES = [0.2, 0.5, 0.9, 1.0]
@@ -130,7 +130,7 @@ def test_three_questions_of_which_one_was_asked_sixty_times(store: Store, scope:
 def test_of_many_sessions_the_newest_tell_how_often_questions_repeat(store: Store, scope: Scope) -> None:
     over(store, scope, [session(number, asked(number % 4)) for number in range(40)])
     with store.reading(scope) as work:
-        looked = work.research.asked_again(newest=20)
+        looked = work.research.count_repeats(newest=20)
     assert (looked.sessions, looked.questions) == (20, 4)
     assert looked.independent(20) == pytest.approx(4.0)
     assert looked.independent(40) == pytest.approx(40 / (1 + 39 * 4 * 20 / 380))

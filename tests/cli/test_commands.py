@@ -186,7 +186,7 @@ def test_ctrl_c_ends_a_waiting_command_cleanly(tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
     path.touch()
     lock = WriteLock(path, clock=SystemClock(), timeout_s=5)
-    with lock.held():
+    with lock.hold():
         command = [sys.executable, "-m", "assay", "init", "--db", str(path)]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as waiting:
             queue = tmp_path / "notes.db.queue"

@@ -52,7 +52,7 @@ def forget(engine: Engine, scope: Scope, **what: Any) -> Erased:
 
 def words_left(store: Store, scope: Scope, word: str) -> set[str]:
     with store.reading(scope) as work:
-        return work.erasure.said_by_anybody([word])
+        return work.erasure.find_stored([word])
 
 
 def test_a_memory_goes_from_rows_words_vectors_logs_and_files(home: Home, scope: Scope) -> None:

@@ -17,7 +17,7 @@ from assay.memory.retention import RetentionPolicy
 from assay.records import Operation, RowKind, Scope
 from assay.records.maintenance import RetentionReport
 from assay.storage import Store, Work, archives
-from assay.storage.repositories.history import Line
+from assay.storage.repositories.history import ChangedRow
 from assay.testing import FixedClock, note
 
 POLICY = RetentionPolicy(rows_in_archive=2)
@@ -208,7 +208,7 @@ def test_old_lines_of_the_change_log_go_and_followers_are_told(
     with store.writing(scope) as work:
         work.memories.add(note("m_1"))
         number = work.memories.numbers_of(["m_1"])["m_1"]
-        work.changes.append(Operation.UPDATE, [Line(RowKind.MEMORY, "m_1", number)] * 10_004)
+        work.changes.append(Operation.UPDATE, [ChangedRow(RowKind.MEMORY, "m_1", number)] * 10_004)
     with store.reading(scope) as work:
         start = work.changes.follow(None).position._replace(seq=1)
     clock.advance(days=31)

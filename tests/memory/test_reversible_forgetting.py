@@ -131,7 +131,7 @@ def test_erasing_the_other_end_takes_the_kept_edge_with_it(home: Home, scope: Sc
         assert erased.left == ()
         assert restoring.load_edges(record(engine, scope, kettle)) == []
         with engine.store.reading(scope) as work:
-            assert work.erasure.said_by_anybody(["zanzimarker"]) == set()
+            assert work.erasure.find_stored(["zanzimarker"]) == set()
         engine.saver.restore(scope, kettle)
 
 

@@ -31,7 +31,7 @@ from assay.errors import (
 )
 from assay.records import Scope
 from assay.storage import Store, StoreOptions, open_store
-from assay.storage.backend import translated
+from assay.storage.backend import translate_errors
 from assay.testing import FixedClock, note
 
 SECRET = "hunter2-hunter2"
@@ -304,7 +304,7 @@ def test_a_store_used_after_close_says_so(home: Home, scope: Scope) -> None:
 
 
 def test_all_connections_in_use_is_called_busy() -> None:
-    with refused(StoreBusy, "/notes.db"), translated("/notes.db"):
+    with refused(StoreBusy, "/notes.db"), translate_errors("/notes.db"):
         raise PoolTimeout
 
 

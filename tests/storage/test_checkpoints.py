@@ -171,7 +171,7 @@ def token(token_id: str, **more: Any) -> AccessToken:
 
 def opened_by(store: Store, *token_ids: str) -> list[AccessToken | None]:
     with store.reading(Scope(principal="server")) as work:
-        found = [work.access_tokens.opened_by(f"digest of {token_id}") for token_id in token_ids]
+        found = [work.access_tokens.find_by_digest(f"digest of {token_id}") for token_id in token_ids]
     return [None if one is None else one[1] for one in found]
 
 

@@ -74,7 +74,7 @@ def test_candidates_carry_what_ranking_wants_to_know(store: Store, scope: Scope)
         work.memories.add(note("m_2"), samples.chunks("m_2", 2))
         first, last = sorted(work.passages.candidates([3, 1, 99]))
         assert work.passages.first_candidates(["m_1", "m_gone"]) == [first]
-        [told] = work.passages.shown([1, 99]).values()
+        [told] = work.passages.read_shown([1, 99]).values()
     passage = {"number": 1, "memory_id": "m_1", "position": 0, "token_count": 7, "passage_id": "m_1#0"}
     assert {name: getattr(first, name) for name in passage} == passage
     wanted = given | {
@@ -147,7 +147,7 @@ def test_nothing_of_another_tenant_is_read_by_number(store: Store, scope: Scope)
     with store.reading(scope) as work:
         read = work.passages
         by_number = [read.candidates([1]), read.by_numbers([1]), read.memory_columns_of([1]), read.texts([1])]
-        by_number += [read.shown([1])]
+        by_number += [read.read_shown([1])]
         by_number += [read.first_of([1]), read.first_candidates(["m_1"]), work.memories.by_numbers([1])]
         paged = [read.page(), read.memory_columns(), read.folders(), read.numbers_where(tags=["auth"])]
         assert not any([*by_number, *paged])

@@ -146,9 +146,9 @@ def test_what_a_restore_kept_aside_is_listed_and_can_go(home: Home, store: Store
         store.checkpoints.restore(made.id, scope)
     else:
         Path(home.address + ".damaged-20260101T000000").write_text(MARKER)
-    [aside] = store.erasing.kept_aside()
+    [aside] = store.erasing.list_aside()
     store.erasing.remove_aside(aside)
-    assert store.erasing.kept_aside() == []
+    assert store.erasing.list_aside() == []
 
 
 def test_every_table_of_a_tenant_is_emptied_and_no_other(store: Store, scope: Scope, clock: FixedClock) -> None:

@@ -24,7 +24,7 @@ from pathlib import Path
 from assay.clock import SystemClock
 from assay.storage.backend import WriteLock
 
-with WriteLock(Path(sys.argv[1]), clock=SystemClock(), timeout_s=60).held():
+with WriteLock(Path(sys.argv[1]), clock=SystemClock(), timeout_s=60).hold():
     print("held", flush=True)
     sys.stdin.readline()
 print("released", flush=True)
@@ -40,7 +40,7 @@ lock, counter = WriteLock(Path(sys.argv[1]), clock=SystemClock(), timeout_s=60),
 print("ready", flush=True)
 sys.stdin.readline()
 for _ in range(200):
-    with lock.held():
+    with lock.hold():
         counter.write_text(str(int(counter.read_text()) + 1))
 print("done", flush=True)
 """
@@ -55,7 +55,7 @@ signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
 lock = WriteLock(Path(sys.argv[1]), clock=SystemClock(), timeout_s=0.02)
 for _ in range(2):
-    with lock.held():
+    with lock.hold():
         print("held", flush=True)
 """
 
@@ -78,11 +78,11 @@ def test_threads_are_served_in_the_order_they_came(database: Path) -> None:
     served: list[int] = []
 
     def write(number: int) -> None:
-        with lock.held():
+        with lock.hold():
             served.append(number)
 
     threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
-    with lock.held():
+    with lock.hold():
         for number, thread in enumerate(threads):
             thread.start()
             until(lambda queued=number + 1: waiting(lock) == queued)  # type: ignore[misc]
@@ -94,10 +94,10 @@ def test_threads_are_served_in_the_order_they_came(database: Path) -> None:
 
 def test_two_locks_on_one_file_exclude_each_other_within_a_process(database: Path) -> None:
     first, second = lock_of(database), lock_of(database, timeout_s=HASTY_S)
-    with first.held(), pytest.raises(StoreBusy), second.held():
+    with first.hold(), pytest.raises(StoreBusy), second.hold():
         pass
     until_nobody_waits_at_a_door()
-    with second.held():
+    with second.hold():
         pass
 
 
@@ -126,7 +126,7 @@ def test_giving_up_names_the_process_that_holds_the_lock(database: Path) -> None
         tell(holder)
         assert line_of(holder) == "released"
     until_nobody_waits_at_a_door()
-    with hasty.held():
+    with hasty.hold():
         pass
 
 
@@ -153,23 +153,23 @@ def test_a_thread_that_gives_up_leaves_the_queue(database: Path) -> None:
         except StoreBusy as problem:
             refused.append(problem)
 
-    with lock.held():
+    with lock.hold():
         thread = threading.Thread(target=hurry)
         thread.start()
         thread.join(BOUND_S)
         assert waiting(lock) == 0
     assert f"process {os.getpid()}" in refused[0].message
-    with lock.held():
+    with lock.hold():
         pass
 
 
 def test_a_write_inside_a_write_of_the_same_thread_is_refused_at_once(database: Path) -> None:
     lock = lock_of(database, timeout_s=3_600)
-    with lock.held():
+    with lock.hold():
         with pytest.raises(StoreBusy, match=f"already writing to {database}") as refused:
             lock.acquire()
         assert "do not nest" in refused.value.remedy
-    with lock.held():
+    with lock.hold():
         pass
 
 
@@ -177,7 +177,7 @@ def test_the_lock_of_a_killed_process_is_free(database: Path) -> None:
     with program(HOLDER, str(database)) as holder:
         assert line_of(holder) == "held"
         holder.send_signal(signal.SIGKILL)
-        with lock_of(database).held():
+        with lock_of(database).hold():
             assert holder.wait(BOUND_S) == -signal.SIGKILL
 
 
@@ -186,7 +186,7 @@ def test_one_who_waits_gets_the_lock_when_the_holder_lets_go(database: Path) -> 
     got = threading.Event()
 
     def write() -> None:
-        with lock.held():
+        with lock.hold():
             got.set()
 
     with program(HOLDER, str(database)) as holder:
@@ -202,14 +202,14 @@ def test_one_who_waits_gets_the_lock_when_the_holder_lets_go(database: Path) -> 
 
 def test_a_body_that_raises_lets_go(database: Path) -> None:
     lock = lock_of(database, timeout_s=HASTY_S)
-    with pytest.raises(ZeroDivisionError), lock.held():
+    with pytest.raises(ZeroDivisionError), lock.hold():
         raise ZeroDivisionError
-    with lock.held():
+    with lock.hold():
         pass
 
 
 def test_the_lock_files_belong_to_their_owner_alone_and_name_the_holder(database: Path) -> None:
-    with lock_of(database).held():
+    with lock_of(database).hold():
         door = database.with_name("notes.db.lock")
         assert door.read_text().strip() == str(os.getpid())
         assert stat.S_IMODE(door.stat().st_mode) == 0o600
@@ -228,5 +228,5 @@ def test_a_lock_in_a_folder_that_is_not_there_says_so(tmp_path: Path) -> None:
         lock.acquire()
     assert refused.value.remedy
     (tmp_path / "gone").mkdir()
-    with lock.held():
+    with lock.hold():
         pass

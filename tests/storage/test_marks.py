@@ -47,7 +47,7 @@ def test_striking_leaves_ids_and_numbers_and_everybody_else() -> None:
         "title": "About Ann Lee",
         "superseded": ["m_1"],
     }
-    assert marks.struck(said) == {
+    assert marks.strike(said) == {
         "nearest": [
             {"memory_id": "m_1", "reasons": [ERASED], "similarity": 0.5},
             {"memory_id": "m_2", "reasons": ["Fox / Hen"], "similarity": 0.4},

@@ -18,7 +18,7 @@ QUESTIONS: dict[str, Callable[[Work], object]] = {
     "candidates": lambda work: work.passages.candidates([1, 2]),
     "first_candidates": lambda work: work.passages.first_candidates(["m_1"]),
     "texts": lambda work: work.passages.texts([1, 2]),
-    "shown": lambda work: work.passages.shown([1, 2]),
+    "shown": lambda work: work.passages.read_shown([1, 2]),
     "first_of": lambda work: work.passages.first_of([1, 2]),
     "page": lambda work: work.passages.page(after=1),
     "by_numbers": lambda work: work.passages.by_numbers([1, 2]),

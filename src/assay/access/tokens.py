@@ -150,7 +150,7 @@ class StoredTokens:
     def _look(self, digest: str) -> Grant | None:
         try:
             with self._store.reading(Scope(principal="server")) as work:
-                found = work.access_tokens.opened_by(digest)
+                found = work.access_tokens.find_by_digest(digest)
         except StorageError:
             return None
         if found is None or not found[1].is_good(self._clock.now()):
@@ -226,13 +226,13 @@ class SignIns:
             return None
         digest = digest_of(token)
         with self._store.reading(_SERVER) as work:
-            found = work.access_tokens.opened_by(digest)
+            found = work.access_tokens.find_by_digest(digest)
         if found is None:
             return None
         text, now = SIGN_IN_PREFIX + secrets.token_urlsafe(32), self._clock.now()
         with self._store.writing(Scope(tenant=found[0], principal=f"token:{found[1].name}", via=via)) as work:
             # Once more, under the lock: it may have been revoked meanwhile.
-            found = work.access_tokens.opened_by(digest)
+            found = work.access_tokens.find_by_digest(digest)
             if found is None or not found[1].is_good(now):
                 return None
             kept = LoginSession(
@@ -256,7 +256,7 @@ class SignIns:
         now = self._clock.now()
         try:
             with self._store.reading(_SERVER) as work:
-                found = work.login_sessions.opened_by(digest_of(text))
+                found = work.login_sessions.find_by_digest(digest_of(text))
             if found is None:
                 return None
             tenant, session, token = found

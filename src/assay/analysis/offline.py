@@ -50,7 +50,7 @@ def analyze(
 
 def sum_up(work: Work, wanted: ResearchFilter | None) -> Aggregates:
     """Return what the sessions of a filter add up to."""
-    return aggregate(work.research.totals(wanted), work.research.asked_again(wanted))
+    return aggregate(work.research.totals(wanted), work.research.count_repeats(wanted))
 
 
 def look_for_patterns(work: Work, wanted: ResearchFilter | None, options: PatternOptions | None = None) -> Patterns:

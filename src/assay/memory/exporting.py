@@ -368,7 +368,7 @@ def _restore_rest(work: Work, run: _Run) -> None:
                 run.edges_made += 1
             except RecordNotFound as problem:
                 run.problem(line, "edge to a memory that is not there", problem.message)
-    kept = work.saves.known([save.save_id for save in run.saves])
+    kept = work.saves.find_known([save.save_id for save in run.saves])
     owners = {save.memory_id for save in run.saves} | {term.memory_id for term, _ in run.terms}
     present = work.memories.numbers_of(sorted(owner for owner in owners if owner is not None))
     work.saves.import_many([save for save in run.saves if save.save_id not in kept and save.memory_id in present])

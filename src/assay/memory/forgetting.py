@@ -24,7 +24,7 @@ from assay.records import Erased, ErasurePlan, Forget, MemoryRecord, Scope, Titl
 from assay.records.fields import plain
 from assay.storage import Marks, Store, Work
 from assay.storage.archives import files_holding, strike_files
-from assay.storage.erasing import Searched, search
+from assay.storage.erasing import ByteSearch, search
 
 MOST_PIECES = 2_000
 """Pieces of text looked for in logs and files, over all memories."""
@@ -147,7 +147,7 @@ class Forgetting:
     def _copies(self, scope: Scope, what: Forget, marks: Marks, *, delete: bool) -> tuple[str, ...]:
         """Return the copies that hold it, and every file that a restore kept aside, since not all can be read."""
         held = self._store.checkpoints.holding(scope.tenant, None if what.everything else marks)
-        aside = self._store.erasing.kept_aside()
+        aside = self._store.erasing.list_aside()
         if delete:
             for one in held:
                 self._store.checkpoints.delete(one.id)
@@ -155,7 +155,7 @@ class Forgetting:
                 self._store.erasing.remove_aside(copy)
         return (*(one.id for one in held), *(copy.name for copy in aside))
 
-    def _search_bytes(self, scope: Scope, marks: Marks, index: Path | None) -> tuple[Searched, tuple[str, ...]]:
+    def _search_bytes(self, scope: Scope, marks: Marks, index: Path | None) -> tuple[ByteSearch, tuple[str, ...]]:
         """Search the files for the erased bytes. Text that other rows rightly hold is reported separately."""
         texts = [*marks.pieces, *marks.names]
         files = [*self._store.erasing.files(), *_files_of(index)]
@@ -163,13 +163,13 @@ class Forgetting:
         searched = search(files, [needle for _, needle in needles])
         seen = {needles[place][0] for places in searched.found.values() for place in places}
         with self._store.reading(scope) as work:
-            shared = work.erasure.said_by_anybody(seen)
+            shared = work.erasure.find_stored(seen)
         left = {
             file: real
             for file, places in searched.found.items()
             if (real := [place for place in places if needles[place][0] not in shared])
         }
-        return Searched(searched.files, left), tuple(sorted(shared))
+        return ByteSearch(searched.files, left), tuple(sorted(shared))
 
 
 def _find(work: Work, what: Forget) -> _Found:

@@ -127,7 +127,7 @@ class Rescanning:
         if not marks.pieces:
             return ()
         held = self._store.checkpoints.holding(scope.tenant, marks)
-        return (*(copy.id for copy in held), *(copy.name for copy in self._store.erasing.kept_aside()))
+        return (*(copy.id for copy in held), *(copy.name for copy in self._store.erasing.list_aside()))
 
     def _mask_memories(self, scope: Scope) -> int:
         """Mask the memories that hold a secret; return how many were found."""
@@ -160,7 +160,7 @@ class Rescanning:
         searched = search(files, [needle for _, needle in needles])
         there = {needles[place][0] for places in searched.found.values() for place in places}
         with self._store.reading(scope) as work:
-            elsewhere = work.erasure.said_by_anybody(there)
+            elsewhere = work.erasure.find_stored(there)
         left = [
             file
             for file, places in searched.found.items()

@@ -119,7 +119,7 @@ def collect_interleaved(store: Store, scope: Scope, trials: Trials, feature_id: 
         until = clock.now() - TIME_TO_USE
         for shown in work.interleavings.waiting(feature_id, test.attempt, until=until):
             counted += _cast(work, trials, shown)
-            work.interleavings.credited(shown.query_id, clock.now())
+            work.interleavings.mark_credited(shown.query_id, clock.now())
     return counted
 
 

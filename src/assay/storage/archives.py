@@ -1,7 +1,7 @@
 """Files that hold rows: archives of rows that left the store, and erasing from such files.
 
 - Archives: compressed JSON lines that can be verified and restored.
-- Erase from the files the store knows of.
+- Erase from known files: those recorded in the store.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 # --- Archives: compressed JSON lines that can be verified and restored ---
 #
-# The first line says what it is and whose rows they are; each further line is one row; the last line has their number
-# and the hash of everything before it. A file is written beside its name, made durable, read back and only then named,
-# so a file under its name is whole, and one that was cut or changed since is refused with the line where that shows.
+# The first line holds the kind, the format and the tenant; each further line is one row; the last line has the number
+# of rows and the hash of everything before it. A file is written under a temporary name, synced, read back and only
+# then renamed, so a file with its final name is complete. One that was cut or changed later is refused, with the line.
 
 FORMAT = 1
 SUFFIX = ".jsonl.gz"
@@ -42,7 +42,7 @@ LONGEST_LINE = 64_000_000
 
 
 class Archive(NamedTuple):
-    """An archive that was proven whole."""
+    """An archive that was verified to be complete."""
 
     path: Path
     tenant: str
@@ -50,7 +50,7 @@ class Archive(NamedTuple):
 
 
 def write(path: Path, tenant: str, rows: Iterable[Mapping[str, Any]]) -> Archive:
-    """Write an archive; when this returns it is durable and was read back."""
+    """Write an archive, sync it to disk and verify it."""
     beside = path.with_name(path.name + UNFINISHED)
     try:
         make_private_folder(path.parent)
@@ -67,7 +67,7 @@ def write(path: Path, tenant: str, rows: Iterable[Mapping[str, Any]]) -> Archive
 
 
 def verify(path: Path) -> Archive:
-    """Read an archive from end to end; refuse it unless every byte is there."""
+    """Read a whole archive; refuse it if anything is missing or changed."""
     reading = _Reading(path)
     for _ in reading.rows():
         pass
@@ -75,12 +75,12 @@ def verify(path: Path) -> Archive:
 
 
 def read(path: Path) -> Iterator[Mapping[str, Any]]:
-    """The rows of an archive. What is wrong with its end shows at its end: act on none before all are read."""
+    """Yield the rows of an archive. Damage may show only at its end, so use no row before all are read."""
     return _Reading(path).rows()
 
 
 class _Reading:
-    """One pass over one file."""
+    """Reads one file once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -114,7 +114,7 @@ class _Reading:
             yield row
 
     def _next(self, file: BinaryIO | gzip.GzipFile) -> tuple[dict[str, Any], str]:
-        """The next line and the hash of all before it."""
+        """Return the next line, and the hash of all lines before it."""
         self._line += 1
         before = self._digest.hexdigest()
         line = file.readline(LONGEST_LINE)
@@ -131,9 +131,9 @@ class _Reading:
 
     def _check_end(self, row: Mapping[str, Any], before: str, file: BinaryIO | gzip.GzipFile) -> None:
         if row.get("end") != self.count or row.get("content") != HASH_PREFIX + before:
-            self._refuse(f"the last line speaks of {row.get('end')} rows of another content")
+            self._refuse(f"the last line does not match: it states {row.get('end')} rows, or another content")
         if file.read(1):
-            self._refuse("there is something behind the last line")
+            self._refuse("there is more data after the last line")
 
     def _refuse(self, problem: str) -> NoReturn:
         raise MalformedFile(
@@ -172,21 +172,22 @@ def _sync(folder: Path) -> None:
         os.close(file)
 
 
-# --- Erase from the files the store knows of ---
+# --- Erase from known files ---
 #
-# An archive that cannot be read is told, not touched: it may be the only copy of everybody else's rows.
+# The store records every file that it wrote rows to. An archive that cannot be read is reported and not changed: it may
+# be the only copy of other rows.
 
 
 class StruckFiles(NamedTuple):
-    """What became of the files."""
+    """The result of erasing from files."""
 
     changed: tuple[str, ...]
     unreadable: tuple[str, ...]
-    """They may still hold it."""
+    """Files that could not be read and may still hold the erased text."""
 
 
 def files_holding(store: Store, scope: Scope, marks: Marks | None) -> tuple[str, ...]:
-    """The known files of a tenant that hold something, or may; without marks, all that are there."""
+    """Return the known files of a tenant that hold a mark or cannot be read; without marks, all of them."""
     with store.reading(scope) as work:
         known = [Path(file.path) for file in work.files.every()]
     return tuple(str(path) for path in known if path.is_file() and (marks is None or _may_hold(path, marks)))
@@ -206,12 +207,12 @@ def _rows(path: Path) -> Iterable[Any]:
 
 
 def strike_files(store: Store, scope: Scope, marks: Marks | None) -> StruckFiles:
-    """Erase from every known file of a tenant; without marks, the files go."""
+    """Erase marked rows from every known file of a tenant; without marks, delete the files."""
     with store.reading(scope) as work:
         known = [Path(file.path) for file in work.files.every()]
     changed, unreadable = [], []
     for path in known:
-        # What a kill left of an archive in the making holds rows that are still in the store.
+        # An unfinished archive, left by a killed process, holds rows that are still in the store.
         path.with_name(path.name + UNFINISHED).unlink(missing_ok=True)
         try:
             if path.is_file() and _strike(path, marks):
@@ -227,7 +228,7 @@ def strike_files(store: Store, scope: Scope, marks: Marks | None) -> StruckFiles
 
 
 def _strike(path: Path, marks: Marks | None) -> bool:
-    # Any other file is not ours to cut: one that holds something goes as a whole.
+    # Other files have no rows that could be removed one by one, so a file that holds a mark is deleted.
     if marks is None or not path.name.endswith(SUFFIX):
         held = marks is None or _may_hold(path, marks)
         if held:

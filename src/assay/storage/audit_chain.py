@@ -1,12 +1,12 @@
 """How entries of the audit log are chained: each holds a hash of itself and of the one before it.
 
-Two hashes for each entry. `content` is a salted hash of what may name a person: target, actor, origin, detail.
-`hash` covers the rest (tenant, place, action, time), the content hash, and the hash of the entry before. A person
-can therefore be erased from an entry: the words go, and with them the salt, so that nobody can guess the words from the
-hash that stays; the chain over the content hashes still verifies. See design/audit-log-hash-chain.md.
+Each entry has two hashes. `content` is a salted hash of the fields that may name a person: target, actor, origin,
+detail. `hash` covers the rest (tenant, place, action, time), the content hash, and the hash of the entry before. So a
+person can be erased from an entry: the texts are replaced and the salt is deleted, so that the texts cannot be guessed
+from the hash that stays; the chain over the content hashes still verifies. See design/audit-log-hash-chain.md.
 
-`check` reads a chain from its first entry and stops at the first that does not fit. The description of each checkpoint
-holds where the chains ended then, so that a log which was shortened since is noticed.
+`check` reads a chain from its first entry and stops at the first that does not fit. The manifest of each checkpoint
+records where the chains ended, so that a log which was shortened later is detected.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import NamedTuple
 from assay.hashing import HASH_PREFIX, canonical_json, content_hash
 
 START = bytes(32)
-"""What the first entry of a chain has in place of an earlier hash."""
+"""The previous hash of the first entry of a chain."""
 SALT_BYTES = 16
 REDACT = "audit.redact"
-"""The action of an entry that says in which earlier entries words were erased."""
+"""The action of an entry that lists earlier entries from which texts were erased."""
 PLACES = "places"
-"""Where the detail of such an entry lists them: pairs of first and last place."""
+"""The key of that list in the entry's detail: pairs of first and last place."""
 
 
 class StoredEntry(NamedTuple):
@@ -51,7 +51,7 @@ class ChainCheck:
     entries: int
     """Entries that were read, up to the first that does not fit."""
     erased: int
-    """Entries whose words were erased; the chain holds over them too."""
+    """Entries whose texts were erased; the chain is intact over them too."""
     head: str
     """The hash of the last entry that fits; empty when there is none."""
     broken_at: int | None = None
@@ -95,7 +95,7 @@ def write_places(places: Iterable[int]) -> list[list[int]]:
 
 
 def read_places(detail: str) -> list[range]:
-    """Return the places that an entry about erased words names; none when its detail has another shape."""
+    """Return the places listed by an entry about erasures; none if its detail has another shape."""
     try:
         pairs = json.loads(detail)[PLACES]
         return [range(int(first), int(last) + 1) for first, last in pairs]
@@ -106,8 +106,8 @@ def read_places(detail: str) -> list[range]:
 def check(tenant: str, entries: Iterable[StoredEntry], *, unchained: int = 0) -> ChainCheck:
     """Check a chain from its first entry. `unchained` counts rows that have no place in it.
 
-    An entry without its salt counts as erased only if a later entry says that its words were erased; otherwise whoever
-    changes an entry could take its salt away as well.
+    An entry without its salt counts as erased only if a later entry lists it as erased; otherwise an attacker who
+    changes an entry could hide that by deleting its salt.
     """
     previous, count = START, 0
     erased: list[int] = []
@@ -134,7 +134,7 @@ def head_marks(heads: Iterable[tuple[str, int, bytes]]) -> dict[str, str]:
 
 
 def mark_of(tenant: str) -> str:
-    """Return what stands for a tenant where its name must not stay when the tenant is erased."""
+    """Return a hash in place of a tenant's name, for files that are kept when the tenant is erased."""
     return content_hash(tenant).removeprefix(HASH_PREFIX)[:16]
 
 

@@ -40,7 +40,7 @@ from assay.errors import (
 
 # --- Errors of SQLite, PostgreSQL and files as Assay's errors ---
 #
-# Wrap whatever touches a database in `translated(place)`; nothing below it leaks a driver's exception.
+# Wrap all access to a database in `translate_errors(place)`, so that no exception of a driver escapes.
 
 _RESTORE = "Bring back a checkpoint: `assay checkpoint list`, then `assay checkpoint restore ID`."
 _REPEAT = "Nothing of this operation was kept; repeat it once the cause is gone."
@@ -101,8 +101,8 @@ _FILES: dict[int, tuple[type[StorageError], str]] = {
 
 
 @contextmanager
-def translated(place: str) -> Iterator[None]:
-    """Turn a driver's exception into one of ours that names the place."""
+def translate_errors(place: str) -> Iterator[None]:
+    """Raise exceptions of a driver as Assay's errors, with the place of the database in the message."""
     try:
         yield
     except DBAPIError as problem:
@@ -117,13 +117,13 @@ def translated(place: str) -> Iterator[None]:
 
 
 def of_file(problem: OSError, what: str) -> StorageError:
-    """What a plain file call says when it fails, in one of ours."""
+    """Return the error for a failed file operation; `what` is the beginning of its message."""
     kind, remedy = _FILES.get(problem.errno or 0, (StoreUnavailable, "Check the folder, or choose another --db."))
     return kind(f"{what}: {problem.strerror}", remedy=remedy)
 
 
 def _first(problem: DBAPIError) -> DBAPIError:
-    """The failure that began it: undoing a broken transaction fails too, and says nothing of the cause."""
+    """Return the first failure of a chain: the rollback of a broken transaction fails too, and hides the cause."""
     first, earlier = problem, problem.__context__
     while earlier is not None and not isinstance(earlier, AssayError):
         first, earlier = (earlier if isinstance(earlier, DBAPIError) else first), earlier.__context__
@@ -157,17 +157,17 @@ def _first_line(problem: BaseException) -> str:
 # --- The write lock: one writer at a time over all threads and processes ---
 #
 # SQLite before 3.51.3 can damage a WAL database when two processes write and checkpoint at the same instant, and its
-# own busy handler is a lottery that times out under load. So every write (open, transaction, checkpoint, close)
-# happens between `WriteLock.acquire` and `release`.
+# own busy handler is not fair and times out under load. So every write (open, transaction, checkpoint, close) happens
+# between `WriteLock.acquire` and `release`.
 #
-# Two queues stand before a write. Inside the process, threads are served in the order they came. Between processes,
-# `flock` on `<database>.lock` decides; a turnstile (`<database>.queue`) lets only one waiter at a time stand at that
-# door, so a process that has just written cannot slip in again before the others.
-# The file names the holder's process id, which is what a `StoreBusy` error shows. Lock files are never deleted:
-# a process waiting on a deleted file would wait beside, not behind, the others.
+# A write waits in two queues. Inside the process, threads are served in the order they came. Between processes, `flock`
+# on `<database>.lock` decides; a second lock (`<database>.queue`) lets only one process at a time wait for the first,
+# so that a process which has just written cannot get in again before the others.
+# The lock file contains the holder's process id, which a `StoreBusy` error shows. Lock files are never deleted: a
+# process that waits for a deleted file would not exclude processes that open a new one.
 
 _WIDEST_PID = 10
-"""Digits that a process id may have."""
+"""Most digits of a process id."""
 
 
 class WriteLock:
@@ -184,8 +184,8 @@ class WriteLock:
         self._writing_thread: int | None = None
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold the lock for the body, waiting at most the time allowed."""
+    def hold(self) -> Iterator[None]:
+        """Hold the lock in a `with` block; wait for it at most the allowed time."""
         self.acquire()
         try:
             yield
@@ -210,7 +210,7 @@ class WriteLock:
         self._writing_thread = threading.get_ident()
 
     def release(self) -> None:
-        """Let the next one in."""
+        """Release the lock for the next writer."""
         held, self._held = self._held, None
         self._writing_thread = None
         if held is not None:
@@ -223,9 +223,9 @@ class WriteLock:
             door = self._lock_file(self._door, deadline)
         finally:
             os.close(turnstile)
-        # Our name on the door is a courtesy: a full disk must not make a held lock fail, let alone leak.
+        # The process id is only for error messages: a full disk must not make a held lock fail.
         with suppress(OSError):
-            # Always as long, so that the file keeps its size: changing it would wait for the disk.
+            # Padded to a fixed length, so that the file keeps its size: changing the size would wait for the disk.
             os.pwrite(door, f"{os.getpid():<{_WIDEST_PID}}".encode(), 0)
         return door
 
@@ -234,7 +234,7 @@ class WriteLock:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            # flock knows no time limit, so a thread waits in our place; when we leave first, it lets go by itself.
+            # flock has no time limit, so a thread waits for it; if we give up first, that thread releases the lock.
             waiter = _Waiter(file)
             if not waiter.wait(deadline - self._clock.monotonic()):
                 raise self._busy() from None
@@ -262,7 +262,7 @@ def _open(path: Path) -> int:
 
 
 class _Waiter:
-    """A thread that waits for a file lock in somebody's place and owns the file until it is handed over."""
+    """A thread that waits for a file lock, and owns the file until it hands the lock over."""
 
     def __init__(self, file: int) -> None:
         self._file = file
@@ -273,7 +273,7 @@ class _Waiter:
         threading.Thread(target=self._run, name="assay-lock-waiter", daemon=True).start()
 
     def wait(self, seconds: float) -> bool:
-        """True when the lock is ours; False when the time is up."""
+        """Wait for the lock; return False when the time is up."""
         try:
             self._answered.wait(max(seconds, 0.0))
         except BaseException:
@@ -288,7 +288,7 @@ class _Waiter:
         return True
 
     def _abandon(self) -> bool:
-        """Give up, unless the answer is there. True when given up."""
+        """Give up unless the lock was obtained; return whether it was given up."""
         with self._mutex:
             self._abandoned = not self._answered.is_set()
             return self._abandoned
@@ -336,7 +336,7 @@ class _Turns:
                 self._taken = False
 
     def _leave(self, mine: threading.Event) -> bool:
-        """Leave the queue. False when the turn had already come: it is then held, and kept."""
+        """Leave the queue; return False if the turn has come already, which is then kept."""
         with self._mutex:
             if mine.is_set():
                 return False
@@ -354,7 +354,7 @@ class Backend(Protocol):
 
     @property
     def place(self) -> str:
-        """Where it is, fit to be shown: a path, or an address without its password."""
+        """Its location for messages: a path, or an address without its password."""
         ...
 
     @property
@@ -363,24 +363,24 @@ class Backend(Protocol):
         ...
 
     def reading(self) -> AbstractContextManager[Connection]:
-        """One consistent snapshot that cannot write."""
+        """Open one consistent snapshot that cannot write."""
         ...
 
     def writing(self, tenant: str) -> AbstractContextManager[Connection]:
-        """One transaction that is durable when the body ends, and gone when the body raises.
+        """Open a transaction that is committed durably when the block ends, and rolled back if it raises.
 
         Writes of one tenant are done one after the other, so that the change log grows in the order of commits.
         """
         ...
 
     def damage(self) -> list[str]:
-        """What the database's own check finds wrong with its files; a server looks after its own."""
+        """Return what the database's own check finds wrong with its files; nothing on PostgreSQL."""
         ...
 
     def foreign_code(self) -> list[str]:
-        """Triggers, rules and views among the store's tables, in words. Assay makes none."""
+        """Describe the triggers, rules and views among the store's tables. Assay creates none."""
         ...
 
     def close(self) -> None:
-        """Give everything back."""
+        """Close all connections."""
         ...

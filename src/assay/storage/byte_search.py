@@ -16,7 +16,7 @@ BLOCK = 1 << 22
 
 
 def found_in(path: Path, needles: Sequence[bytes]) -> list[int]:
-    """The places, in the list of needles, of those that stand in a file, whatever the case of ASCII letters."""
+    """Return the positions, in the list of needles, of those that a file contains; ASCII case does not matter."""
     overlap = max(map(len, needles), default=1) - 1
     found: set[int] = set()
     kept = b""
@@ -29,16 +29,16 @@ def found_in(path: Path, needles: Sequence[bytes]) -> list[int]:
 
 
 def main() -> None:
-    """Search, and print what was found by file."""
-    asked = json.load(sys.stdin)
-    needles = [bytes.fromhex(needle) for needle in asked["needles"]]
-    told = {}
-    for name in asked["files"]:
+    """Search, and print the needles found in each file."""
+    request = json.load(sys.stdin)
+    needles = [bytes.fromhex(needle) for needle in request["needles"]]
+    found = {}
+    for name in request["files"]:
         try:
-            told[name] = found_in(Path(name), needles)
+            found[name] = found_in(Path(name), needles)
         except FileNotFoundError:
             continue
-    json.dump(told, sys.stdout)
+    json.dump(found, sys.stdout)
 
 
 if __name__ == "__main__":

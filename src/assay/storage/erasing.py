@@ -30,19 +30,19 @@ from assay.text.terms import normalise_phrase
 
 # --- Marks: how rows that must be erased are recognised ---
 #
-# Pieces of text are looked for wherever they stand; ids and names only as whole words, so that erasing Ann spares the
-# annual report. In texts, case, width and runs of white space do not matter.
+# Pieces of text are found anywhere; ids and names only as whole words, so that erasing Ann spares the annual report. In
+# texts, case, width and runs of white space do not matter.
 
 ERASED = "(erased)"
-"""What stands where something was erased from a row that stays."""
+"""Replaces an erased text in a row that is kept."""
 LEAST_WORD = 3
-"""Letters of a word that is a name by itself."""
+"""Fewest letters of a part of a name that counts as a name by itself."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]*[A-Za-z0-9]")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Marks:
-    """What gives a row away."""
+    """What must be erased: ids, pieces of text, and names."""
 
     ids: frozenset[str] = frozenset()
     """Of memories and queries."""
@@ -52,36 +52,37 @@ class Marks:
     """Of a person."""
 
     def and_ids(self, more: Sequence[str]) -> Marks:
-        """The same with further ids."""
+        """Return the marks with further ids."""
         return replace(self, ids=self.ids | frozenset(more))
 
     def word_by_word(self) -> Marks:
-        """The same with every longer word of a name as a name of its own."""
+        """Return the marks with every part of a name, of some length, as a further name."""
         single = [word for name in self.names for word in normalise_phrase(name).split() if len(word) >= LEAST_WORD]
         return replace(self, names=(*self.names, *single))
 
     def in_value(self, value: Any) -> bool:
-        """Whether a text, or anything inside a JSON value, holds one of them."""
+        """Whether a text, or a text inside a JSON value, holds a mark."""
         return any(self._in_text(leaf) or self._names_id(leaf) for leaf in _leaves(value))
 
-    def struck(self, value: Any) -> Any:
-        """The value with `(erased)` in place of every text that holds a piece or a name, or speaks of an id.
+    def strike(self, value: Any) -> Any:
+        """Return the value with `(erased)` in place of every text that holds a piece or a name, or mentions an id.
 
-        An id alone stays. Where an object names one, all its other texts go: they say something about what was erased.
+        A text that is just an id stays. In an object with an erased id, all other texts are replaced as well: they
+        describe what was erased.
         """
         if isinstance(value, str):
-            speaks = self._in_text(value) or (value not in self.ids and self._names_id(value))
-            return ERASED if speaks else value
+            holds_mark = self._in_text(value) or (value not in self.ids and self._names_id(value))
+            return ERASED if holds_mark else value
         if isinstance(value, Mapping):
             if any(isinstance(inner, str) and inner in self.ids for inner in value.values()):
                 return {key: _blank(inner, self.ids) for key, inner in value.items()}
-            return {self.struck(key): self.struck(inner) for key, inner in value.items()}
+            return {self.strike(key): self.strike(inner) for key, inner in value.items()}
         if isinstance(value, list | tuple):
-            return [self.struck(inner) for inner in value]
+            return [self.strike(inner) for inner in value]
         return value
 
     def as_bytes(self) -> list[bytes]:
-        """Every text as it may stand in a file, ASCII in small letters; ids are no text."""
+        """Return every text, without ids, as the bytes it may have in a file, with ASCII letters in lower case."""
         spelt = [
             spelling
             for text in (*self.pieces, *self.names)
@@ -100,7 +101,7 @@ class Marks:
         return re.compile(rf"(?<!\w)(?:{'|'.join(folded)})(?!\w)") if folded else None
 
     def _names_id(self, text: str) -> bool:
-        """Whether an id stands in a text; one that is named alone, or with a passage, is found at once."""
+        """Whether a text contains an id; a text that is just an id, or the id of a passage, takes the fast path."""
         return text.split("#", 1)[0] in self.ids or any(word in self.ids for word in _ID.findall(text))
 
     def _in_text(self, text: str) -> bool:
@@ -111,7 +112,7 @@ class Marks:
 
 
 def fold(text: str) -> str:
-    """A text without case, width and runs of white space."""
+    """Normalise case, width and white space of a text."""
     plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
     return " ".join(plain.casefold().split())
 
@@ -140,14 +141,14 @@ def _leaves(value: Any) -> Iterator[str]:
 
 # --- Bytes that a DELETE leaves behind ---
 #
-# `Erasing.scrub` makes the database forget them: on SQLite the full-text table is rebuilt (a deleted word stays in its
-# segments until they merge), the file is written anew and the log is cut to nothing, all under the write lock, while
-# others read; on PostgreSQL every table is written anew, once no transaction is left that began before and may still
-# see what was deleted: rewriting keeps what somebody sees. `search` looks for bytes in files. Copies are the
-# checkpoints, and what restores kept aside.
+# `Erasing.scrub` removes them. On SQLite the full-text table is rebuilt (a deleted word stays in its segments until
+# they merge), the file is rewritten and the log is truncated, all under the write lock, while others read. On
+# PostgreSQL every table is rewritten, after waiting for transactions that began before the deletion: rewriting would
+# keep the rows they can still see. `search` looks for bytes in files. Copies are the checkpoints, and the earlier
+# states that restores kept.
 
 PATIENCE_S = 30.0
-"""How long readers are waited for that hold on to the old state of a file."""
+"""Seconds to wait for readers that still use the old state of a file."""
 _DENIED = "42501"
 _NEXT_TRANSACTION = text("SELECT (pg_snapshot_xmax(pg_current_snapshot())::text::bigint % 4294967296)::text")
 """The number that the next transaction gets, without its epoch, as `backend_xmin` has it."""
@@ -158,17 +159,17 @@ _OLDER_SNAPSHOTS = text(
 _PAUSE = text("SELECT pg_sleep(0.02)")
 
 
-class Searched(NamedTuple):
-    """Which needles stand in which file."""
+class ByteSearch(NamedTuple):
+    """The result of a search for bytes in files."""
 
     files: tuple[str, ...]
-    """Those that were looked at."""
+    """Files that were searched."""
     found: dict[str, list[int]]
-    """By file, the places of the needles in the list that was given."""
+    """For each file, the positions of the needles that it contains."""
 
 
 class Aside(NamedTuple):
-    """A copy that a restore kept and that is no checkpoint."""
+    """An earlier state of the store that a restore kept, other than a checkpoint."""
 
     name: str
     path: Path | None
@@ -176,7 +177,7 @@ class Aside(NamedTuple):
 
 
 class Erasing:
-    """What erasing needs of the database as a whole."""
+    """Erases deleted data from the files of the database."""
 
     def __init__(self, backend: Backend, clock: Clock, *, patience_s: float = PATIENCE_S) -> None:
         self._backend = backend
@@ -184,7 +185,7 @@ class Erasing:
         self._patience_s = patience_s
 
     def scrub(self) -> None:
-        """Write the database anew, so that what was deleted is no longer in it."""
+        """Rewrite the database, so that deleted data is no longer in its files."""
         if isinstance(self._backend, SqliteBackend):
             self._scrub_file(self._backend)
         elif isinstance(self._backend, PostgresBackend):
@@ -192,7 +193,7 @@ class Erasing:
                 self._scrub_schema(connection, self._backend)
 
     def scrub_table(self, table: str) -> None:
-        """Write one table of a PostgreSQL schema anew; a SQLite file is written as a whole, see `scrub`."""
+        """Rewrite one table of a PostgreSQL schema; a SQLite file is rewritten as a whole, see `scrub`."""
         if isinstance(self._backend, PostgresBackend):
             with self._backend.alone() as connection:
                 connection.execute(text(f"SET lock_timeout = {self._backend.lock_timeout_ms}"))
@@ -201,14 +202,14 @@ class Erasing:
                 connection.execute(text("RESET lock_timeout"))
 
     def files(self) -> list[Path]:
-        """The files of the database that can be looked at from here; a server's are its own."""
+        """Return the files of the database; none for PostgreSQL, whose files are on the server."""
         if not isinstance(self._backend, SqliteBackend):
             return []
         path = self._backend.path
         return [path.with_name(path.name + ending) for ending in ("", "-wal", "-journal")]
 
-    def kept_aside(self) -> list[Aside]:
-        """What restores left behind: moved files, renamed schemas."""
+    def list_aside(self) -> list[Aside]:
+        """Return the earlier states that restores kept: moved files, renamed schemas."""
         if isinstance(self._backend, SqliteBackend):
             path = self._backend.path
             return [Aside(str(file), file) for file in sorted(path.parent.glob(f"{path.name}.damaged-*"))]
@@ -220,7 +221,7 @@ class Erasing:
         return []
 
     def remove_aside(self, aside: Aside) -> None:
-        """Delete one of them."""
+        """Delete one of these earlier states."""
         if aside.path is not None:
             aside.path.unlink(missing_ok=True)
         elif isinstance(self._backend, PostgresBackend):
@@ -233,7 +234,7 @@ class Erasing:
         listed = text("SELECT tablename FROM pg_tables WHERE schemaname = :ours ORDER BY tablename")
         for table in connection.execute(listed, {"ours": backend.schema}).scalars().all():
             connection.execute(text(f'VACUUM (FULL, ANALYZE) "{backend.schema}"."{table}"'))
-        # Statistics keep samples of columns. Whoever may not touch them is warned by the server, and goes on.
+        # Statistics keep samples of columns. Without the right to rewrite them the server only warns.
         self._outlive_snapshots(connection, backend)
         connection.execute(text("VACUUM FULL pg_catalog.pg_statistic"))
         try:
@@ -251,7 +252,7 @@ class Erasing:
             if self._clock.monotonic() >= deadline:
                 raise StoreBusy(
                     f"a transaction at {backend.place} is older than the erasure, so what it sees cannot be removed",
-                    remedy="The rows are gone. End whatever reads for so long, then run `assay forget --finish`.",
+                    remedy="The rows are gone. End the programs that read it, then run `assay forget --finish`.",
                 )
             connection.execute(_PAUSE)
 
@@ -267,19 +268,19 @@ class Erasing:
                 if self._clock.monotonic() >= deadline:
                     raise StoreBusy(
                         f"{backend.place} is being read without a pause, so its log cannot be emptied",
-                        remedy="The rows are gone. Close whatever reads for so long, then run `assay forget --finish`.",
+                        remedy="The rows are gone. Close the programs that read it, then run `assay forget --finish`.",
                     )
 
 
-def search(files: Sequence[Path], needles: Sequence[bytes]) -> Searched:
+def search(files: Sequence[Path], needles: Sequence[bytes]) -> ByteSearch:
     """Look for bytes in files, in a process of its own."""
     there = [str(file) for file in files if file.is_file()]
-    asked = json.dumps({"files": there, "needles": [needle.hex() for needle in needles]})
-    done = subprocess.run(  # noqa: S603 - our own program, no words of a user on its command line
-        [sys.executable, "-I", byte_search.__file__], input=asked, capture_output=True, text=True, check=False
+    request = json.dumps({"files": there, "needles": [needle.hex() for needle in needles]})
+    done = subprocess.run(  # noqa: S603 - our own program, no user input on its command line
+        [sys.executable, "-I", byte_search.__file__], input=request, capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no reason was given"])[-1]
         raise StoreFault(f"the search for what is left failed: {last}", remedy="Mend the cause and forget it again.")
     found: dict[str, list[int]] = json.loads(done.stdout)
-    return Searched(tuple(found), {name: places for name, places in found.items() if places})
+    return ByteSearch(tuple(found), {name: places for name, places in found.items() if places})

@@ -1,8 +1,8 @@
-"""Full text: what can be asked of the words of passages, and how a passage's words are kept.
+"""Full-text queries, and the terms of a passage that they match.
 
-A question is a tree of words, `Phrase` and `Prefix` under `AllOf`, `AnyOf` and `Within`; each back end writes it in its
-own language, every word quoted, so that nothing a user types is ever an operator. Words are those of
-`assay.text.terms`, in the question as in the passage, so that both back ends match exactly the same.
+A query is a tree of terms, `Phrase` and `Prefix` under `AllOf`, `AnyOf` and `Within`. Each back end translates it to
+its own syntax with every term quoted, so that user input never becomes an operator. Terms are made by
+`assay.text.terms`, in queries as in passages, so that both back ends match exactly the same.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from assay.errors import BadValue
 from assay.text.terms import LONGEST_PHRASE, normalise_phrase, words
 
 MOST_TERMS = 256
-"""Words in one question; whoever builds it keeps the rarest."""
+"""Most terms of one query; callers with more keep the rarest."""
 DEEPEST = 16
-"""Levels of one question: FTS5's parser has a small stack."""
+"""Most levels of one query: FTS5's parser has a small stack."""
 
 _Part = TypeVar("_Part")
 
 
 class Field(StrEnum):
-    """Where a word stands."""
+    """The fields of a passage."""
 
     TITLE = "title"
     TRIGGERS = "triggers"
@@ -35,46 +35,46 @@ class Field(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """These words, one right after the other, in one field."""
+    """Matches these terms in this order, next to each other, in one field."""
 
     words: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """Any word that begins so."""
+    """Matches every term with this beginning."""
 
     word: str
 
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """Every part, each in any field."""
+    """Matches if every part matches, each in any field."""
 
     parts: Sequence[FullTextQuery]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """At least one part."""
+    """Matches if at least one part matches."""
 
     parts: Sequence[FullTextQuery]
 
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """The part, in this field alone."""
+    """Matches a part in one field only."""
 
     field: Field
     part: FullTextQuery
 
 
 FullTextQuery: TypeAlias = str | Phrase | Prefix | AllOf | AnyOf | Within
-"""A plain text is one word."""
+"""A plain string is one term."""
 
 
 class AnalysedPassage(NamedTuple):
-    """The words of a passage, each field joined by single spaces."""
+    """The terms of a passage, joined by single spaces in each field."""
 
     number: int
     title: str
@@ -82,44 +82,44 @@ class AnalysedPassage(NamedTuple):
     body: str
 
     def lines(self) -> str:
-        """Its words as one text: a line for each field, and every word between two spaces."""
+        """Return its terms as one text: one line for each field, with spaces around every term."""
         return f" {self.title} \n {self.triggers} \n {self.body} "
 
 
-def analysed_triggers(triggers: Sequence[str]) -> str:
-    """The trigger field of a memory. Learned triggers are no part of it, ever."""
+def analyse_triggers(triggers: Sequence[str]) -> str:
+    """Return the trigger field of a memory, which never contains learned triggers."""
     return " ".join(filter(None, map(normalise_phrase, triggers)))
 
 
 def trigger_phrases(triggers: Iterable[str]) -> list[str]:
-    """The phrases that the trigger channel looks up; no longer than what it looks for in a query."""
+    """Return the phrases that the trigger channel looks up, without those too long for it."""
     found = dict.fromkeys(map(normalise_phrase, triggers))
     return [phrase for phrase in found if phrase and phrase.count(" ") < LONGEST_PHRASE]
 
 
-def analysed_body(heading_path: str, text: str) -> str:
-    """The body field of a passage."""
+def analyse_body(heading_path: str, text: str) -> str:
+    """Return the body field of a passage."""
     return normalise_phrase(f"{heading_path}\n{text}")
 
 
 def tenant_term(tenant: str) -> str:
-    """A term that stands in every passage of a tenant and that no user's word or prefix can be."""
+    """Return a term that every passage of a tenant contains, and that no term or prefix of a user can match."""
     return "\u00a7" + hashlib.sha256(tenant.encode()).hexdigest()[:32]
 
 
 def check(query: FullTextQuery) -> None:
-    """Refuse what no passage could hold or no engine could parse."""
-    asked = list(_words_of(query, 1))
-    if len(asked) > MOST_TERMS:
-        raise BadValue(f"the question has {len(asked)} words", remedy=f"Ask for at most {MOST_TERMS}.")
-    for word in asked:
+    """Refuse a query with too many terms, too deep nesting, or terms that no passage can contain."""
+    terms = list(_words_of(query, 1))
+    if len(terms) > MOST_TERMS:
+        raise BadValue(f"the query has {len(terms)} words", remedy=f"Give at most {MOST_TERMS}.")
+    for word in terms:
         if words(word) != [word]:
             raise BadValue(f"{word!r} is not one analysed word", remedy="Take words from assay.text.terms.words.")
 
 
 def _words_of(query: FullTextQuery, depth: int, *, within: bool = False) -> Iterator[str]:
     if depth > DEEPEST:
-        raise BadValue(f"the question is nested deeper than {DEEPEST} levels", remedy="Flatten it.")
+        raise BadValue(f"the query is nested deeper than {DEEPEST} levels", remedy="Flatten it.")
     match query:
         case str():
             yield query
@@ -128,7 +128,7 @@ def _words_of(query: FullTextQuery, depth: int, *, within: bool = False) -> Iter
         case Phrase(found):
             yield from _some(found)
         case Within(field) if within:
-            raise BadValue(f"the field {field} is asked for inside another", remedy="Name one field.")
+            raise BadValue(f"the field {field} is nested inside another field", remedy="Name one field.")
         case Within(_, part):
             yield from _words_of(part, depth + 1, within=True)
         case AllOf(parts) | AnyOf(parts):

@@ -1,4 +1,4 @@
-"""Opening: find out what stands at an address, refuse what is not ours, bring what is ours up to date.
+"""Open a store: inspect the address, refuse databases of other programs, migrate older stores.
 
 A new file or schema is filled by the same migrations that bring an old one forward. Before an old SQLite file is
 migrated a checkpoint is made; all steps then run in one transaction, so a failure or a kill leaves the old schema.
@@ -17,7 +17,7 @@ from assay.errors import SchemaTooOld, StoreBusy, StoreNotFound
 from assay.records import IdFactory, Scope
 from assay.storage import schema as history
 from assay.storage import sqlite
-from assay.storage.backend import WriteLock, translated
+from assay.storage.backend import WriteLock, translate_errors
 from assay.storage.checkpoints.sqlite import SqliteCheckpoints
 from assay.storage.erasing import Erasing
 from assay.storage.postgres import PostgresBackend, prepare_schema, read_url
@@ -32,7 +32,7 @@ FIRST_WITH_ANSWERS = "0008"
 LAST_WITH_TEXTS = "0012"
 """Between these two schemas, stored answers could hold texts of tokens."""
 SYSTEM = Scope(principal="assay")
-"""Who acts when the store itself does something: opening, migrating, restoring."""
+"""The principal of actions of the store itself: opening, migrating, restoring."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,8 +51,8 @@ class StoreOptions:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Opening:
-    """Everything that opening a store needs to know besides its address."""
+class OpenOptions:
+    """What opening a store needs besides its address."""
 
     clock: Clock
     ids: IdFactory
@@ -64,8 +64,8 @@ class Opening:
     """Bring an older store up to date."""
 
 
-def open_sqlite(path: Path, how: Opening) -> SqliteBackend:
-    """The SQLite file at a path, made or brought up to date when need be."""
+def open_sqlite(path: Path, how: OpenOptions) -> SqliteBackend:
+    """Open the SQLite file at a path; create or migrate it if needed."""
     path = path.expanduser().resolve()
     sqlite.prepare_file(path, create=how.create)
     sqlite.check_ours(path, sqlite.inspect(path))
@@ -80,8 +80,8 @@ def open_sqlite(path: Path, how: Opening) -> SqliteBackend:
     return backend
 
 
-def open_postgres(address: str, how: Opening) -> PostgresBackend:
-    """The PostgreSQL schema at an address, made or brought up to date when need be."""
+def open_postgres(address: str, how: OpenOptions) -> PostgresBackend:
+    """Open the PostgreSQL schema at an address; create or migrate it if needed."""
     backend = PostgresBackend(
         read_url(address),
         schema=how.options.postgres_schema,
@@ -97,8 +97,8 @@ def open_postgres(address: str, how: Opening) -> PostgresBackend:
     return backend
 
 
-def _is_ready(backend: SqliteBackend | PostgresBackend, how: Opening) -> bool:
-    """Whether nothing has to be written; refuse what may not be written."""
+def _is_ready(backend: SqliteBackend | PostgresBackend, how: OpenOptions) -> bool:
+    """Whether the store has the newest schema; refuse one that is missing or too old if it may not be written."""
     with backend.reading() as connection:
         found = history.revision(connection, within=backend.schema)
     if found is None:
@@ -117,11 +117,11 @@ def _is_ready(backend: SqliteBackend | PostgresBackend, how: Opening) -> bool:
     return found == how.schema.newest
 
 
-def _fill_or_migrate_file(backend: SqliteBackend, how: Opening) -> None:
-    # Before the copy is made that a migration begins with: it would keep what is to be forgotten.
+def _fill_or_migrate_file(backend: SqliteBackend, how: OpenOptions) -> None:
+    # Before the checkpoint that precedes a migration, which would keep the texts of tokens.
     _forget_token_texts(backend, how)
     with backend.writing() as connection:
-        # Another process may have done it while we waited for the lock.
+        # Another process may have migrated it while we waited for the lock.
         found = history.revision(connection)
         if found == how.schema.newest:
             return
@@ -132,8 +132,8 @@ def _fill_or_migrate_file(backend: SqliteBackend, how: Opening) -> None:
         _migrate(connection, backend, how)
 
 
-def _forget_token_texts(backend: SqliteBackend, how: Opening) -> None:
-    """Take the texts of tokens out of a file of version 0.1, and write the file anew so that no page holds them."""
+def _forget_token_texts(backend: SqliteBackend, how: OpenOptions) -> None:
+    """Remove the texts of tokens from a file of version 0.1, and rewrite the file so that no page holds them."""
     with backend.writing() as connection:
         found = history.revision(connection)
         if found is None or not FIRST_WITH_ANSWERS <= found <= LAST_WITH_TEXTS:
@@ -145,12 +145,12 @@ def _forget_token_texts(backend: SqliteBackend, how: Opening) -> None:
     try:
         Erasing(backend, how.clock).scrub()
     except StoreBusy as problem:
-        # The rows are clean. Opening the store must not fail because somebody reads it.
+        # The rows are clean. Opening the store must not fail because another program reads it.
         _log.warning("texts of tokens may still be in unused pages: %s %s", problem.message, problem.remedy)
 
 
-def _fill_or_migrate_schema(backend: PostgresBackend, how: Opening) -> None:
-    # Nobody writes meanwhile: a row that an older program adds after its tables have changed would not fit them.
+def _fill_or_migrate_schema(backend: PostgresBackend, how: OpenOptions) -> None:
+    # Writes are locked out: a row that an older program adds after the migration would not fit the tables.
     with backend.restoring() as connection:
         prepare_schema(backend, connection)
         found = history.revision(connection, within=backend.schema)
@@ -160,8 +160,8 @@ def _fill_or_migrate_schema(backend: PostgresBackend, how: Opening) -> None:
         Erasing(backend, how.clock).scrub_table("request_keys")
 
 
-def _migrate(connection: Connection, backend: SqliteBackend | PostgresBackend, how: Opening) -> None:
-    with translated(backend.place):
+def _migrate(connection: Connection, backend: SqliteBackend | PostgresBackend, how: OpenOptions) -> None:
+    with translate_errors(backend.place):
         steps = history.upgrade(connection, backend.place, how.schema, within=backend.schema)
         work = Work(connection, SYSTEM, how.clock)
         if work.meta.get(EPOCH) is None:

@@ -1,8 +1,8 @@
-"""PostgreSQL with pgvector: the same store for those who have outgrown one file.
+"""The back end for PostgreSQL with pgvector.
 
-Everything lives in one schema (default `assay`). Readers see one snapshot and cannot write. A write takes an
-advisory lock of its tenant before anything else: `seq` of the change log is then drawn in the order of commits, and a
-follower that has read to seq 7 never misses a 6 that commits later.
+All tables are in one schema (default `assay`). Readers see one snapshot and cannot write. A write takes an advisory
+lock of its tenant before anything else, so that `seq` of the change log grows in the order of commits: a follower that
+has read to seq 7 never misses a 6 that commits later.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from sqlalchemy.exc import ArgumentError
 
 from assay.errors import ExtensionMissing, NotAStore, SettingError, StoreClosed
 from assay.extras import refuse_extra
-from assay.storage.backend import translated
+from assay.storage.backend import translate_errors
 from assay.storage.rows import HalfVec
 
 LOCK_FAMILY = 0x41737931
-"""First half of every advisory lock we take, so that ours never meet another program's."""
+"""First half of every advisory lock we take, so that ours differ from those of other programs."""
 _TAKE_TURN = text("SELECT pg_advisory_xact_lock_shared(:family, :store), pg_advisory_xact_lock(:family, :tenant)")
 _TAKE_ALL = text("SELECT pg_advisory_xact_lock(:family, :store)")
 OLDEST_SERVER = 140000
@@ -62,14 +62,14 @@ class PostgresBackend:
     def reading(self) -> Iterator[Connection]:
         """One consistent snapshot that cannot write."""
         self._check_usable()
-        with translated(self.place), self._readers.connect() as connection, connection.begin():
+        with translate_errors(self.place), self._readers.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self, tenant: str) -> Iterator[Connection]:
         """One durable transaction, one at a time for each tenant."""
         self._check_usable()
-        with translated(self.place), self._engine.begin() as connection:
+        with translate_errors(self.place), self._engine.begin() as connection:
             connection.execute(text(f"SET LOCAL lock_timeout = {self.lock_timeout_ms}"))
             connection.execute(
                 _TAKE_TURN, {"family": LOCK_FAMILY, "store": self.store_key, "tenant": self._key(tenant)}
@@ -78,31 +78,31 @@ class PostgresBackend:
 
     @contextmanager
     def restoring(self) -> Iterator[Connection]:
-        """One transaction while nobody writes: it waits for the writes that are under way, and holds off the next."""
+        """Open a transaction that excludes writers: it waits for open writes, and later ones wait for it."""
         self._check_usable()
-        with translated(self.place), self._engine.begin() as connection:
+        with translate_errors(self.place), self._engine.begin() as connection:
             connection.execute(text(f"SET LOCAL lock_timeout = {self.lock_timeout_ms}"))
             connection.execute(_TAKE_ALL, {"family": LOCK_FAMILY, "store": self.store_key})
             yield connection
 
     @contextmanager
     def alone(self) -> Iterator[Connection]:
-        """A connection whose statements each commit by themselves, for those that refuse a transaction."""
+        """Open a connection in autocommit mode, for statements that cannot run in a transaction."""
         self._check_usable()
-        with translated(self.place), self._engine.connect() as connection:
+        with translate_errors(self.place), self._engine.connect() as connection:
             yield connection.execution_options(isolation_level="AUTOCOMMIT")
 
     @property
     def store_key(self) -> int:
-        """The second half of the lock that every write shares, and that a restore takes for itself."""
+        """The second half of the lock that all writes share and a restore holds exclusively."""
         return self._key("(store)")
 
     def _key(self, subject: str) -> int:
-        """Both names stand in brackets that no tenant's name can hold, so they never meet one."""
+        """Return the second half of a lock. Names in brackets cannot be the name of a tenant."""
         return lock_key(self.schema, subject)
 
     def damage(self) -> list[str]:
-        """Nothing to look at: the server checks its own pages."""
+        """Return nothing: the server checks its own files."""
         return []
 
     def foreign_code(self) -> list[str]:
@@ -158,7 +158,7 @@ def read_url(address: str) -> URL:
     try:
         url = make_url(address)
     except (ArgumentError, ValueError):
-        # Not `from` the cause, which would show a password that stands in the wrong place.
+        # Not `from` the cause, which may contain a misplaced password.
         raise SettingError(
             "the database address cannot be read", remedy="Write it like postgresql://user:password@host:5432/name."
         ) from None

@@ -151,8 +151,8 @@ def read_moment(stored: str) -> datetime:
 
 # --- Texts that are masked before they are written ---
 #
-# Memories are masked by the saver, which tells what it masked; everything else that people, agents or models write is
-# masked here, where a record becomes a row. Each table of the schema is on one of the two lists below.
+# Memories are masked by the saver, which reports what it masked; all other texts of people, agents or models are masked
+# here, where a record becomes a row. Each table of the schema is on one of the two lists below.
 
 MASKED: Mapping[str, tuple[str, ...]] = {
     "audit": ("detail",),
@@ -168,7 +168,7 @@ MASKED: Mapping[str, tuple[str, ...]] = {
     "research_traces": ("trace",),
     "tasks": ("goal", "result"),
 }
-"""By table, the columns that hold a text somebody wrote."""
+"""For each table, the columns with texts of people, agents or models."""
 
 NOT_MASKED: Mapping[str, str] = {
     "memories": "masked by the saver, which tells what it masked",
@@ -204,7 +204,7 @@ NOT_MASKED: Mapping[str, str] = {
     "login_sessions": "hashes of sessions",
     "request_keys": "answers that must be given again as they were; tokens are left out of them before",
 }
-"""Why the other tables are left alone."""
+"""Why the other tables are not masked."""
 
 
 def mask_row(table: str, row: dict[str, Any]) -> dict[str, Any]:

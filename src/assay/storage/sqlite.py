@@ -23,12 +23,12 @@ from sqlalchemy.pool import QueuePool, StaticPool
 
 from assay.errors import AssayError, NotAStore, StoreClosed, StoreNotFound, StoreUnavailable
 from assay.private_files import make_private_folder
-from assay.storage.backend import WriteLock, of_file, translated
+from assay.storage.backend import WriteLock, of_file, translate_errors
 
 APPLICATION_ID = 0x41737931
-"""Marks a file as Assay's ("Asy1"), so that somebody else's database is never migrated."""
+"""Marks a file as Assay's ("Asy1"), so that a database of another program is never migrated."""
 OLDEST_SQLITE = (3, 37, 0)
-"""STRICT tables came with it."""
+"""The first version with STRICT tables."""
 BUSY_TIMEOUT_MS = 5_000
 READER_TIMEOUT_S = 120.0
 """How long a reader waits for a connection. Waiting readers are not served in order, so on a busy machine with many
@@ -41,7 +41,7 @@ class SqliteBackend:
 
     name = "sqlite"
     schema = None
-    """A file is one store; PostgreSQL has several in a database, told apart by schema."""
+    """A file is one store. A PostgreSQL database may hold several, each in a schema."""
 
     def __init__(self, path: Path, *, lock: WriteLock, readers: int) -> None:
         self.path = path
@@ -62,7 +62,7 @@ class SqliteBackend:
     def reading(self) -> Iterator[Connection]:
         """One consistent snapshot that cannot write."""
         self._check_usable()
-        with translated(self.place), self._readers.connect() as connection, connection.begin():
+        with translate_errors(self.place), self._readers.connect() as connection, connection.begin():
             connection.exec_driver_sql("BEGIN")
             yield connection
 
@@ -70,7 +70,7 @@ class SqliteBackend:
     def writing(self, tenant: str = "") -> Iterator[Connection]:  # noqa: ARG002 - one file, one writer, whatever the tenant
         """One durable transaction."""
         self._check_usable()
-        with translated(self.place), self.lock.held():
+        with translate_errors(self.place), self.lock.hold():
             self._check_usable()
             try:
                 with self._writer.connect() as connection, connection.begin():
@@ -86,7 +86,7 @@ class SqliteBackend:
     def writer_file(self) -> Iterator[sqlite3.Connection]:
         """A driver connection that may write, outside any transaction, for backups into the live file."""
         self._check_usable()
-        with translated(self.place), self.lock.held():
+        with translate_errors(self.place), self.lock.hold():
             connection = connect(self.path)
             try:
                 yield connection
@@ -97,7 +97,7 @@ class SqliteBackend:
     def reader_file(self) -> Iterator[sqlite3.Connection]:
         """A read-only driver connection of its own, for backups out of the live file."""
         self._check_usable()
-        with translated(self.place):
+        with translate_errors(self.place):
             connection = connect(self.path, read_only=True)
             try:
                 yield connection
@@ -117,17 +117,17 @@ class SqliteBackend:
     def close(self) -> None:
         """Close readers first, so that the writer, closing last and locked, folds the log into the file.
 
-        Who never wrote waits for nobody: closing must be quick after Ctrl-C in the queue.
+        A process that never wrote does not wait for the lock: closing must be quick after Ctrl-C.
         """
         if self._closed:
             return
         self._closed = True
         if os.getpid() != self._owner:
             return  # the parent's connections are not ours to close
-        with suppress(AssayError), translated(self.place):
+        with suppress(AssayError), translate_errors(self.place):
             self._readers.dispose()
             if self._has_written:
-                with self.lock.held():
+                with self.lock.hold():
                     self._writer.dispose()
 
     def _open_writer(self) -> sqlite3.Connection:
@@ -146,7 +146,7 @@ class SqliteBackend:
             self._meet_another_file()
 
     def _meet_another_file(self) -> None:
-        """Somebody moved, deleted or replaced the file under us: never write to one that has no name."""
+        """Refuse to write if the file was moved, deleted or replaced since it was opened."""
         if not self.path.exists():
             raise StoreNotFound(
                 f"{self.place} was moved or deleted while it was open",
@@ -158,19 +158,19 @@ class SqliteBackend:
 
 
 class Inspection(NamedTuple):
-    """What an existing file says of itself."""
+    """What an existing file is."""
 
     application_id: int
     has_tables: bool
 
     @property
     def is_empty(self) -> bool:
-        """A file somebody created and nobody has filled."""
+        """Whether the file is empty, as after `touch`."""
         return not self.has_tables and self.application_id == 0
 
 
 def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
-    """A driver connection as this project uses them. A writer must hold the write lock."""
+    """Open a connection of the driver with our settings. A writer must hold the write lock."""
     mode = "ro" if read_only else "rw"
     connection = sqlite3.connect(
         f"file:{quote(str(path))}?mode={mode}",
@@ -192,8 +192,8 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
 
 
 def inspect(path: Path) -> Inspection:
-    """Look at a file without changing it; refuse what is no database."""
-    with translated(str(path)):
+    """Inspect a file without changing it; refuse one that is not a database."""
+    with translate_errors(str(path)):
         connection = connect(path, read_only=True)
         try:
             # One snapshot: between two, another process could fill the file, and it would look foreign.
@@ -206,7 +206,7 @@ def inspect(path: Path) -> Inspection:
 
 
 def prepare_file(path: Path, *, create: bool) -> None:
-    """Make sure a plain file stands at the path: a new one is readable by its owner alone."""
+    """Make sure that the path is a plain file; a new one is readable by its owner only."""
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         raise StoreUnavailable(
             f"this Python links SQLite {sqlite3.sqlite_version}", remedy="Use a Python with SQLite 3.37 or newer."
@@ -237,7 +237,7 @@ def check_ours(path: Path, found: Inspection) -> None:
 
 
 def damage_of(connection: sqlite3.Connection) -> list[str]:
-    """What SQLite's own check finds, at most a few lines; nothing when the file is whole."""
+    """Return the first lines of what SQLite's own check finds; none if the file is intact."""
     found = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check({_MOST_DAMAGE})")]
     return [] if found == ["ok"] else found
 
@@ -259,7 +259,7 @@ def _create_file(path: Path) -> None:
         make_private_folder(path.parent)
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
-        # Another process was faster; or a parent is a file, which the next look at the path will say.
+        # Another process was faster; or a parent is a file, which the next check reports.
         if not path.exists():
             raise StoreUnavailable(
                 f"cannot create {path}: a part of the path is a file", remedy="Choose another --db."
@@ -277,10 +277,10 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _engine(make: Callable[[], sqlite3.Connection], *, size: int | None) -> Engine:
-    """An engine over our connections, which begin no transaction by themselves. `size=None` keeps one for all threads.
+    """Return an engine over our connections; `size=None` keeps one connection for all threads.
 
-    Whoever uses it says BEGIN. A listener could do that, but then SQLAlchemy looks for listeners at every statement,
-    which is a fifth of what a short one costs.
+    It starts no transaction by itself: callers execute BEGIN. A listener could do that, but with one SQLAlchemy checks
+    for listeners at every statement, which takes a fifth of the time of a short one.
     """
     if size is None:
         return create_engine("sqlite://", creator=make, poolclass=StaticPool)

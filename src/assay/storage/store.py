@@ -28,7 +28,7 @@ from assay.storage.checkpoints.folder import Checkpoint, Restored
 from assay.storage.checkpoints.postgres import PostgresCheckpoints, table_folder
 from assay.storage.checkpoints.sqlite import SqliteCheckpoints, copy_folder, restore_over_damage
 from assay.storage.erasing import Erasing, Marks
-from assay.storage.opening import Opening, StoreOptions, open_postgres, open_sqlite
+from assay.storage.opening import OpenOptions, StoreOptions, open_postgres, open_sqlite
 from assay.storage.postgres import PostgresBackend
 from assay.storage.query_log import QueryLog
 from assay.storage.repositories import vectors
@@ -53,18 +53,18 @@ class Checkpoints(Protocol):
         ...
 
     def restore(self, wanted: str, scope: Scope) -> Restored:
-        """Bring the store back to one; what was there before is kept aside."""
+        """Restore a checkpoint; the earlier state of the store is kept."""
         ...
 
     def holding(self, tenant: str, marks: Marks | None) -> Sequence[Checkpoint]:
-        """Those that still hold something of a tenant; without marks, any row of it."""
+        """Return the checkpoints that hold marked rows of a tenant; without marks, any row."""
         ...
 
 
 class Store:
     """Made by `open_store`; closed by `close` or at the end of a `with` block."""
 
-    def __init__(self, backend: Backend, checkpoints: Checkpoints, how: Opening) -> None:
+    def __init__(self, backend: Backend, checkpoints: Checkpoints, how: OpenOptions) -> None:
         self._backend = backend
         self._clock = how.clock
         self._schema = how.schema
@@ -78,7 +78,7 @@ class Store:
 
     @property
     def place(self) -> str:
-        """Where it is, fit to be shown."""
+        """Its location for messages, without a password."""
         return self._backend.place
 
     @property
@@ -120,20 +120,20 @@ class Store:
             return vectors.build_index(connection, scope.tenant, model, dimension)
 
     def damage(self) -> list[str]:
-        """What the database itself finds wrong with its files. Reads all of it."""
+        """Return what the database's own check finds wrong with its files. It reads all of them."""
         return self._backend.damage()
 
     def foreign_code(self) -> list[str]:
-        """Triggers, rules and views among the tables, in words. Assay makes none, so each is somebody else's."""
+        """Describe the triggers, rules and views among the tables. Assay creates none of them."""
         return self._backend.foreign_code()
 
     def problems(self) -> list[str]:
-        """Where the tables disagree with each other, in words."""
+        """Describe where the tables contradict each other."""
         with self._backend.reading() as connection:
             return consistency.problems(connection)
 
     def close(self) -> None:
-        """Write what the log still holds and give everything back. Closing twice is fine."""
+        """Write the pending entries of the log and close all connections. It may be called twice."""
         atexit.unregister(self.close)
         try:
             self.log.close()
@@ -163,8 +163,8 @@ def open_store(
     options: StoreOptions | None = None,
     schema: Schema = CURRENT,
 ) -> Store:
-    """Open the store at a path or a `postgresql://` address; `create` and `migrate` say what may be written."""
-    how = Opening(
+    """Open the store at a path or a `postgresql://` address; `create` and `migrate` allow those changes."""
+    how = OpenOptions(
         clock=clock,
         ids=ids or IdFactory(clock),
         options=options or StoreOptions(),
@@ -183,14 +183,14 @@ def open_store(
 
 
 def list_checkpoints(address: str | Path, options: StoreOptions) -> list[Checkpoint]:
-    """The checkpoints of a store that need not be open, or even readable."""
+    """Return the checkpoints of a store, even if the store itself cannot be read."""
     if is_postgres(address):
         return table_folder(options.checkpoint_folder).list()
     return copy_folder(_path(address).expanduser().resolve(), options.checkpoint_folder).list()
 
 
 def restore_checkpoint(address: str | Path, wanted: str, scope: Scope, clock: Clock, options: StoreOptions) -> Restored:
-    """Bring a store back to a checkpoint, also when its own file is damaged or gone."""
+    """Restore a checkpoint of a store, even if its file is damaged or gone."""
     try:
         with open_store(address, clock=clock, create=False, options=options) as store:
             return store.checkpoints.restore(wanted, scope)

@@ -1,7 +1,7 @@
-"""Texts of tokens that version 0.1 kept in stored answers: found and taken out.
+"""Remove the texts of tokens that version 0.1 left in stored answers.
 
-`POST /api/tokens` with an `Idempotency-Key` left the whole answer in `request_keys`, with the token in it. Nothing
-writes such answers any more. The statements name tables and columns themselves: they run on schemas of old versions.
+`POST /api/tokens` with an `Idempotency-Key` left the whole answer in `request_keys`, with the token in it. Newer
+versions store no such answers. The statements are plain SQL, since they run on schemas of old versions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from assay.hashing import canonical_json
 from assay.records.access import TOKEN_SHAPE
 
 REMOVED = "(removed)"
-"""What stands in place of a token's text."""
+"""Replaces the text of a token."""
 _FIND = text("SELECT tenant, principal, key, answer FROM request_keys WHERE answer LIKE '%assay\\_%' ESCAPE '\\'")
 _REPLACE = text(
     "UPDATE request_keys SET answer = :answer WHERE tenant = :tenant AND principal = :principal AND key = :key"
@@ -23,7 +23,7 @@ _REPLACE = text(
 
 
 def remove_token_texts(connection: Connection) -> int:
-    """Take the texts of tokens out of stored answers; how many answers held one."""
+    """Remove the texts of tokens from stored answers; return how many answers held one."""
     rows = connection.execute(_FIND).all()
     held = [(row, without_token_texts(row.answer)) for row in rows]
     held = [(row, answer) for row, answer in held if answer != row.answer]

@@ -10,8 +10,8 @@ from sqlalchemy import Connection
 from assay.clock import Clock
 from assay.records import Scope
 from assay.storage.repositories.access import AccessTokens, FlagRows, LoginSessions, OwnedFiles, RequestKeys
-from assay.storage.repositories.base import Bound, Meta, sheltered
-from assay.storage.repositories.chunks import Indexed, Triggers
+from assay.storage.repositories.base import Bound, Meta, open_savepoint
+from assay.storage.repositories.chunks import Indexed, TriggerRows
 from assay.storage.repositories.erasure import Erasure, StoredSecrets
 from assay.storage.repositories.evidence import (
     AbTests,
@@ -22,11 +22,11 @@ from assay.storage.repositories.evidence import (
     Lists,
     Results,
     ShadowRuns,
-    Votes,
+    VoteRows,
 )
 from assay.storage.repositories.history import Audit, Changes
 from assay.storage.repositories.judging import JudgeRows, PromptRows, ReplyRows, SpendingRows
-from assay.storage.repositories.learning import LearnedTerms, Learning
+from assay.storage.repositories.learning import LearnedTermRows, LearningRows
 from assay.storage.repositories.memories import Edges, Memories
 from assay.storage.repositories.passages import Passages
 from assay.storage.repositories.prepared import driver_of
@@ -38,19 +38,19 @@ from assay.storage.repositories.vectors import Vectors
 
 
 class Work:
-    """What can be read and written in one scope. Made by `Store.reading` and `Store.writing`."""
+    """All repositories of one scope. Made by `Store.reading` and `Store.writing`."""
 
     def __init__(self, connection: Connection, scope: Scope, clock: Clock) -> None:
         self._bound = Bound(connection=connection, scope=scope, clock=clock, driver=driver_of(connection))
 
     @property
     def scope(self) -> Scope:
-        """Whose rows these are."""
+        """The tenant and principal of these rows."""
         return self._bound.scope
 
-    def sheltered(self) -> AbstractContextManager[object]:
-        """A statement that fails inside leaves the rest of this unit of work usable."""
-        return sheltered(self._bound.connection)
+    def open_savepoint(self) -> AbstractContextManager[object]:
+        """Open a savepoint, so that a statement which fails inside leaves this unit of work usable."""
+        return open_savepoint(self._bound.connection)
 
     @cached_property
     def memories(self) -> Memories:
@@ -68,9 +68,9 @@ class Work:
         return Vectors(self._bound)
 
     @cached_property
-    def triggers(self) -> Triggers:
+    def triggers(self) -> TriggerRows:
         """Trigger phrases."""
-        return Triggers(self._bound)
+        return TriggerRows(self._bound)
 
     @cached_property
     def saves(self) -> Saves:
@@ -139,27 +139,27 @@ class Work:
 
     @cached_property
     def judging(self) -> JudgeRows:
-        """What judges were shown and said, and their calibrations."""
+        """Inputs and verdicts of judges, and their calibrations."""
         return JudgeRows(self._bound)
 
     @cached_property
     def model_replies(self) -> ReplyRows:
-        """Replies of models that need not be asked for again."""
+        """Cached replies of models."""
         return ReplyRows(self._bound)
 
     @cached_property
     def spending(self) -> SpendingRows:
-        """What asking models cost."""
+        """The cost of calls to models."""
         return SpendingRows(self._bound)
 
     @cached_property
     def sessions(self) -> SessionRows:
-        """Sessions, as the log and the feedback tell of them."""
+        """Sessions, as recorded in the query log and the feedback."""
         return SessionRows(self._bound)
 
     @cached_property
     def tasks(self) -> Tasks:
-        """Tasks with what was said before and after."""
+        """Tasks with their preflight and postflight."""
         return Tasks(self._bound)
 
     @cached_property
@@ -168,14 +168,14 @@ class Work:
         return KnownFiles(self._bound)
 
     @cached_property
-    def learning(self) -> Learning:
+    def learning(self) -> LearningRows:
         """Votes, and what learning changed."""
-        return Learning(self._bound)
+        return LearningRows(self._bound)
 
     @cached_property
-    def learned_terms(self) -> LearnedTerms:
+    def learned_terms(self) -> LearnedTermRows:
         """What memories learned from use."""
-        return LearnedTerms(self._bound)
+        return LearnedTermRows(self._bound)
 
     @cached_property
     def usage(self) -> Usage:
@@ -188,9 +188,9 @@ class Work:
         return Retention(self._bound)
 
     @cached_property
-    def votes(self) -> Votes:
+    def votes(self) -> VoteRows:
         """Votes of sequential tests."""
-        return Votes(self._bound)
+        return VoteRows(self._bound)
 
     @cached_property
     def interleavings(self) -> Interleavings:
@@ -244,5 +244,5 @@ class Work:
 
     @cached_property
     def erasure(self) -> Erasure:
-        """Erasing whatever holds something."""
+        """Erasing rows in every table."""
         return Erasure(self._bound)

@@ -194,7 +194,7 @@ def find_together(attended: Iterable[str], past: Sequence[Turn]) -> dict[str, fl
 def load_learned(work: Work, rows: Iterable[Candidate], now: datetime) -> dict[str, dict[str, float]]:
     """What these memories have learned, and how much of it is still believed."""
     holding = {row.memory_id for row in rows if row.memory.stored_learned_triggers != "[]"}
-    return beliefs(work.learned_terms.applied(holding), now)
+    return beliefs(work.learned_terms.list_applied(holding), now)
 
 
 def praises(work: Work, rows: Iterable[Candidate]) -> dict[str, list[Praise]]:

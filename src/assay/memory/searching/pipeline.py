@@ -361,7 +361,7 @@ class Pipeline:
 
     def _by_cross_encoder(self, encoder: CrossEncoder, order: Sequence[Ranked]) -> list[Ranked]:
         depth = self._options.rerank_depth
-        shown = self._setting.work.passages.shown([one.memory.best.number for one in order[:depth]])
+        shown = self._setting.work.passages.read_shown([one.memory.best.number for one in order[:depth]])
         best = [shown[one.memory.best.number] for one in order[:depth]]
         ordered = [f"{one.title}\n{one.text}" for one in best]
         return rerank_with(encoder, self._request.query, order[:depth], ordered, depth) + list(order[depth:])

@@ -345,7 +345,7 @@ def finish_results(
     """The hits of a ranking; `in_view` has the memories that the session need not be given again."""
     picked = _pick(ranking, request, in_view, options)
     passages = [passage for ranked in picked.fresh for passage in _pick_passages(ranked)]
-    shown = work.passages.shown([*passages, *(ranked.memory.best.number for ranked in picked.held)])
+    shown = work.passages.read_shown([*passages, *(ranked.memory.best.number for ranked in picked.held)])
     hits = [
         _hit(place, ranked, ranking, shown, explain=request.explain)
         for place, ranked in enumerate(picked.fresh, start=1)

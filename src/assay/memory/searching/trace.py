@@ -131,7 +131,7 @@ class Guard:
     def run(self, part: str, work: Work, ask: Callable[[], Given]) -> Given | None:
         """What the part gives, or None when it fails."""
         try:
-            with work.sheltered():
+            with work.open_savepoint():
                 return ask()
         except AssayError as problem:
             self._record_failure(part, problem, str(problem))

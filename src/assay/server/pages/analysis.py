@@ -38,7 +38,7 @@ def overview(view: PageView) -> Page:
     chosen = filters.time_range(view.query, view.clock.now())
     with view.engine.store.reading(view.scope) as work:
         wanted = filters.research_filter(view.query, chosen)
-        totals, asked_again = work.research.totals(wanted), work.research.asked_again(wanted)
+        totals, asked_again = work.research.totals(wanted), work.research.count_repeats(wanted)
         ever = bool(totals.sessions) or bool(work.research.page(limit=1).sessions)
     summary = aggregate(totals, asked_again)
     return Page(

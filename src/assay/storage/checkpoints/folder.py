@@ -45,7 +45,7 @@ class Checkpoint:
     created_at: datetime
     backend: str
     place: str
-    """What it is a copy of."""
+    """The store it is a copy of."""
     schema: str
     epoch: str
     memories: int
@@ -64,22 +64,22 @@ class Checkpoint:
         require(self, values.json_object, "audit_heads")
 
     def as_json(self) -> dict[str, Any]:
-        """The manifest's own shape."""
+        """Return the content of the manifest."""
         return {**asdict(self), "created_at": write_moment(self.created_at)}
 
 
 class Restored(NamedTuple):
-    """What a restore did."""
+    """The result of a restore."""
 
     checkpoint: Checkpoint
     kept_aside: str
-    """Where the state from before is: a checkpoint, a file or a schema."""
+    """Where the earlier state is kept: a checkpoint, a file or a schema."""
     note: str = ""
-    """What else whoever restored it must know; empty: nothing."""
+    """Something the user must know; usually empty."""
 
 
 def read(path: Path) -> Checkpoint:
-    """A checkpoint from its manifest file."""
+    """Read a checkpoint from its manifest file."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         found["created_at"] = read_moment(found["created_at"])
@@ -92,7 +92,7 @@ def read(path: Path) -> Checkpoint:
 
 
 def write(path: Path, checkpoint: Checkpoint) -> None:
-    """Write a manifest so that it is there whole or not at all."""
+    """Write a manifest atomically."""
     beside = path.with_suffix(".tmp")
     with open(os.open(beside, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:  # noqa: PTH123 - the mode matters
         json.dump(checkpoint.as_json(), file, indent=2)
@@ -102,7 +102,7 @@ def write(path: Path, checkpoint: Checkpoint) -> None:
 
 
 def hash_of(path: Path) -> str:
-    """The tagged hash of a file. Never call it on a live database: closing the file would drop SQLite's locks."""
+    """Return the tagged hash of a file. Never call it on a live database: closing the file drops SQLite's locks."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(_BLOCK):
@@ -117,20 +117,20 @@ class CheckpointFolder:
     """The checkpoints of one store."""
 
     def __init__(self, path: Path, *, suffix: str, older: Sequence[str] = ()) -> None:
-        """`older` are suffixes of copies that earlier versions made."""
+        """`older`: suffixes of copies that earlier versions made."""
         self.path = path
         self._suffix = suffix
         self._older = tuple(older)
 
     def list(self) -> list[Checkpoint]:
-        """Every complete checkpoint, oldest first."""
+        """Return every complete checkpoint, oldest first."""
         found = (self._read(file) for file in self._descriptions())
         return [checkpoint for checkpoint in found if checkpoint is not None]
 
     def find(self, wanted: str) -> Checkpoint:
-        """By id, or by a name that only one checkpoint has."""
+        """Find a checkpoint by id, or by a name that only one has."""
         by_id = [file for file in self._descriptions() if file.stem == wanted]
-        # By its id a checkpoint is found even when the description of another one is garbled.
+        # Looked up by id, a checkpoint is found even if the manifest of another one is damaged.
         found = [read(file) for file in by_id] or [
             checkpoint for checkpoint in self.list() if checkpoint.name == wanted
         ]
@@ -146,7 +146,7 @@ class CheckpointFolder:
         )
 
     def _read(self, description: Path) -> Checkpoint | None:
-        """What a description says; None when somebody deleted that checkpoint since we looked."""
+        """Read a manifest; return None if the checkpoint was deleted since the folder was listed."""
         try:
             return read(description)
         except CheckpointFailed:
@@ -158,12 +158,12 @@ class CheckpointFolder:
         return sorted(self.path.glob("*.json"))
 
     def copy_of(self, checkpoint: Checkpoint) -> Path:
-        """The file that holds the copy."""
+        """Return the file that holds the copy."""
         there = [self.path / f"{checkpoint.id}{suffix}" for suffix in (self._suffix, *self._older)]
         return next((file for file in there if file.exists()), there[0])
 
     def verify_content(self, checkpoint: Checkpoint) -> Path:
-        """The copy's file, once its bytes are proven to be those that were written."""
+        """Return the file of the copy; refuse it unless its hash is that of the manifest."""
         copy = self.copy_of(checkpoint)
         try:
             found = hash_of(copy)
@@ -180,7 +180,7 @@ class CheckpointFolder:
 
     @contextmanager
     def adding(self, checkpoint_id: str) -> Iterator[Path]:
-        """A path to write a new copy to; gone again when the body raises."""
+        """Yield a path to write a new copy to; the file is deleted if the block raises."""
         copy = self.path / f"{checkpoint_id}{self._suffix}"
         with _file_problems(self.path):
             make_private_folder(self.path)
@@ -192,19 +192,19 @@ class CheckpointFolder:
                 raise
 
     def complete(self, checkpoint: Checkpoint) -> None:
-        """List a copy that is whole."""
+        """Write the manifest of a complete copy, which lists it."""
         with _file_problems(self.path):
             write(self.path / f"{checkpoint.id}.json", checkpoint)
 
     def delete(self, checkpoint: Checkpoint) -> None:
-        """Delete a copy; unlisted first, so that a kill in between leaves nothing that looks whole."""
+        """Delete a copy, its manifest first, so that a killed process leaves no incomplete checkpoint in the list."""
         with _file_problems(self.path):
             (self.path / f"{checkpoint.id}.json").unlink(missing_ok=True)
             self.copy_of(checkpoint).unlink(missing_ok=True)
 
 
 class KeptInFolder(ABC):
-    """Checkpoints of either back end: listing and deleting need their folder alone."""
+    """Checkpoints of either back end: lists and deletes them in their folder."""
 
     @property
     @abstractmethod
@@ -243,11 +243,11 @@ _TABLES = (
     "SELECT DISTINCT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c ON c.name = 'tenant'"
     " WHERE m.type = 'table' AND m.name NOT LIKE 'passages_fts%'"
 )
-"""Tables whose rows have a tenant; the full-text table repeats what they hold."""
+"""Tables whose rows have a tenant, without the full-text table, which repeats their texts."""
 
 
 def copy_holds(path: Path, tenant: str, marks: Marks | None) -> bool:
-    """Whether a copy of a SQLite file holds something of a tenant; without marks, any row of it."""
+    """Whether a copy of a SQLite file holds marked rows of a tenant; without marks, any row."""
     try:
         with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro&immutable=1", uri=True)) as copy:
             tables = [str(name) for (name,) in copy.execute(_TABLES)]
@@ -257,7 +257,7 @@ def copy_holds(path: Path, tenant: str, marks: Marks | None) -> bool:
 
 
 def dump_holds(dumped: str, tenant: str, marks: Marks | None) -> bool:
-    """Whether the text of a dump does; its rows stand in lines, with tabs between their columns."""
+    """Whether the text of a dump does; it has one row per line, with tabs between the columns."""
     rows = (line for line in dumped.splitlines() if tenant in line.split("\t"))
     return any(marks is None or marks.in_value(row) for row in rows)
 
@@ -271,15 +271,15 @@ def _rows_hold(copy: sqlite3.Connection, table: str, tenant: str, marks: Marks |
 
 # --- Tables that a restore does not take back: access and audit ---
 #
-# A checkpoint holds the tokens and the audit log of an earlier time. Put back as they were, they would open the store
-# to tokens that were revoked since, and hide what happened since. So these tables are carried over from the present
-# store into the copy before the copy takes its place: both happen in one transaction, and a restore that is killed
-# leaves the store as it was or with the present tokens. A token that only the checkpoint knows does not come back.
+# A checkpoint holds the tokens and the audit log of an earlier time. Restoring them would make revoked tokens valid
+# again and delete later audit entries. So these tables are copied from the present store into the checkpoint's copy
+# before the copy replaces the store, in one transaction: a restore that is killed leaves the old store or the present
+# tokens. A token that exists only in the checkpoint is not restored.
 #
-# When the present tokens cannot be read (the store is damaged or gone), every token of the checkpoint is revoked.
+# If the present tokens cannot be read (the store is damaged or gone), every token of the checkpoint is revoked.
 
 CARRIED = ("access_tokens", "login_sessions", "audit", "owned_files")
-"""Tables that stay as they are when a store is restored. Whatever decides who may come in or owns what belongs here."""
+"""Tables that a restore leaves as they are: those that decide about access and ownership."""
 
 _COLUMNS = text(
     "SELECT column_name FROM information_schema.columns"
@@ -303,7 +303,7 @@ def carry_rows(live: sqlite3.Connection, copy: sqlite3.Connection) -> None:
 
 
 def _keep_counting(live: sqlite3.Connection, copy: sqlite3.Connection) -> None:
-    """Let no number be given twice: also those of rows that are gone."""
+    """Keep row numbers growing, so that the number of a deleted row is not used again."""
     for table, last in live.execute("SELECT name, seq FROM sqlite_sequence").fetchall():
         if table in CARRIED:
             copy.execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", (last, table))
@@ -340,5 +340,5 @@ def _schema_columns(connection: Connection, schema: str, table: str) -> Sequence
 
 
 def _list_shared_columns(first: Sequence[str], second: Sequence[str]) -> str:
-    """The columns that both have, as a statement lists them."""
+    """Return the columns that both have, as a list for a statement."""
     return ", ".join(f'"{column}"' for column in first if column in second)

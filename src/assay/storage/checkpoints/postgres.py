@@ -103,7 +103,7 @@ class Dumps:
         return "\n".join([*turn, *locks, f'ALTER SCHEMA "{ours}" RENAME TO "{aside}";'])
 
     def _begin_new_epoch(self) -> str:
-        """A new epoch, and no token that a dump brought back: psql knows the table only if the dump has it."""
+        """Return SQL that sets a new epoch and deletes the tokens of the dump, if it has a table of tokens."""
         now = write_moment(self._clock.now())
         epoch = self._ids.new("ep")
         # Ids and times are ours and hold no quotes.
@@ -128,9 +128,9 @@ class Dumps:
             [path, *arguments], input=script, capture_output=True, text=True, env=self._environment(), check=False
         )
         if done.returncode:
-            said = (done.stderr.strip().splitlines() or ["no message"])[0]
+            message = (done.stderr.strip().splitlines() or ["no message"])[0]
             raise CheckpointFailed(
-                f"{program} ended with {done.returncode}: {said}",
+                f"{program} ended with {done.returncode}: {message}",
                 remedy="Nothing was replaced. The client programs must be as new as the server.",
             )
         return done.stdout
@@ -161,14 +161,13 @@ def _first(value: str | tuple[str, ...] | None) -> str | None:
 # Restoring runs as one transaction: writers are locked out, the present schema is renamed and kept, a new one is made
 # and filled, and gets the present tokens and audit log (see `carrying`) and an epoch of its own. Nothing is replaced
 # unless all of it succeeded. Checkpoints that earlier versions made with pg_dump are restored with PostgreSQL's
-# programs, see
-# `postgres_dumps`.
+# programs, see `Dumps`.
 
 SUFFIX = ".tables"
 CONTENTS = "schema.json"
 FORMAT = 1
 PIECE = 1 << 20
-"""Bytes that are handed on at a time."""
+"""Bytes copied at a time."""
 
 _TABLES = text("SELECT tablename FROM pg_tables WHERE schemaname = :ours ORDER BY tablename")
 _COLUMNS = text(
@@ -186,7 +185,7 @@ _REFERENCES = text(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Contents:
-    """What a copy says of itself."""
+    """The description inside a copy."""
 
     format: int
     schema: str
@@ -270,7 +269,7 @@ class PostgresCheckpoints(KeptInFolder):
             return Restored(found, f"schema {aside}")
         with _open_copy(copy) as (archive, contents):
             self._check_ours(found, contents)
-            with self._backend.restoring() as connection, _problems_told(found):
+            with self._backend.restoring() as connection, _translate_restore_errors(found):
                 _set_aside(connection, self._backend.schema, aside)
                 _fill(connection, self._backend, found, archive, contents)
                 if found.schema != schema.CURRENT.newest:
@@ -333,7 +332,7 @@ def _sequence(connection: Connection, ours: str, name: str) -> tuple[int, bool]:
 
 
 def _set_aside(connection: Connection, ours: str, aside: str) -> None:
-    """Wait for whoever still reads, and rename the present schema."""
+    """Wait for open readers, and rename the present schema."""
     for table in connection.execute(_TABLES, {"ours": ours}).scalars().all():
         connection.execute(text(f'LOCK TABLE "{ours}"."{table}" IN ACCESS EXCLUSIVE MODE'))
     connection.execute(text(f'ALTER SCHEMA "{ours}" RENAME TO "{aside}"'))
@@ -381,12 +380,12 @@ def _cursor(connection: Connection) -> Any:
 
 @contextmanager
 def _open_copy(copy: Path) -> Iterator[tuple[zipfile.ZipFile, Contents]]:
-    """A copy and what it says it holds; one that cannot be read is refused."""
+    """Open a copy and read its description; refuse one that cannot be read."""
     try:
         with zipfile.ZipFile(copy) as archive:
-            said = json.loads(archive.read(CONTENTS))
-            sequences = {name: (int(value), bool(used)) for name, (value, used) in said["sequences"].items()}
-            yield archive, Contents(**{**said, "sequences": sequences})
+            described = json.loads(archive.read(CONTENTS))
+            sequences = {name: (int(value), bool(used)) for name, (value, used) in described["sequences"].items()}
+            yield archive, Contents(**{**described, "sequences": sequences})
     except (zipfile.BadZipFile, zlib.error, OSError, ValueError, KeyError, TypeError, EOFError) as problem:
         raise CheckpointFailed(
             f"the copy {copy} cannot be read: {problem}",
@@ -395,8 +394,8 @@ def _open_copy(copy: Path) -> Iterator[tuple[zipfile.ZipFile, Contents]]:
 
 
 @contextmanager
-def _problems_told(found: Checkpoint) -> Iterator[None]:
-    """Whatever the driver says of the rows, in our words; the transaction is taken back."""
+def _translate_restore_errors(found: Checkpoint) -> Iterator[None]:
+    """Raise errors of the driver as `CheckpointFailed`; the transaction is rolled back."""
     import psycopg  # noqa: PLC0415 - only who uses PostgreSQL has it
 
     try:

@@ -20,7 +20,7 @@ from assay.hashing import HASH_PREFIX, content_hash
 from assay.records import IdFactory, Scope
 from assay.storage import schema, sqlite
 from assay.storage.audit_chain import head_marks
-from assay.storage.backend import WriteLock, translated
+from assay.storage.backend import WriteLock, translate_errors
 from assay.storage.checkpoints import folder as manifest
 from assay.storage.checkpoints.folder import (
     Checkpoint,
@@ -60,7 +60,7 @@ class SqliteCheckpoints(KeptInFolder):
     def create(self, name: str) -> Checkpoint:
         """Copy the store as it is now; others go on writing meanwhile."""
         checkpoint_id = self._ids.new("ck")
-        with self._folder.adding(checkpoint_id) as copy, translated(str(copy)):
+        with self._folder.adding(checkpoint_id) as copy, translate_errors(str(copy)):
             with self._backend.reader_file() as live, closing(sqlite3.connect(copy)) as target:
                 live.backup(target)
                 # One file is one checkpoint: no log beside it.
@@ -88,7 +88,7 @@ class SqliteCheckpoints(KeptInFolder):
         """Bring the store back to a checkpoint; the state from before becomes a checkpoint itself."""
         found = self._folder.find(wanted)
         by = _Restoring(found, scope, self._clock, self._ids)
-        with prepared(self._folder, by) as ready, self._backend.writer_file() as live:
+        with prepare_copy(self._folder, by) as ready, self._backend.writer_file() as live:
             # Under the lock: a save between this copy and the restore would be in neither, and a token that is
             # revoked between the carrying and the restore would come back.
             aside = self.create(f"before restore of {found.name[:80]}")
@@ -107,7 +107,7 @@ def restore_over_damage(
     """
     checkpoints = copy_folder(path, folder)
     by = _Restoring(checkpoints.find(wanted), scope, clock, ids)
-    with prepared(checkpoints, by) as ready, lock.held():
+    with prepare_copy(checkpoints, by) as ready, lock.hold():
         carried = _carry_from_wreck(path, ready, by)
         aside = path.with_name(f"{path.name}.damaged-{clock.now():%Y%m%dT%H%M%S%f}")
         for ending in ("-shm", "-wal", ""):
@@ -141,7 +141,7 @@ class _Restoring(NamedTuple):
 
 
 @contextmanager
-def prepared(folder: CheckpointFolder, by: _Restoring) -> Iterator[Path]:
+def prepare_copy(folder: CheckpointFolder, by: _Restoring) -> Iterator[Path]:
     """A private copy of a checkpoint that is proven whole and has the newest schema."""
     checkpoint = by.checkpoint
     copy = folder.verify_content(checkpoint)
@@ -150,13 +150,13 @@ def prepared(folder: CheckpointFolder, by: _Restoring) -> Iterator[Path]:
     ready.touch(mode=0o600)
     try:
         with (
-            translated(str(ready)),
+            translate_errors(str(ready)),
             closing(sqlite3.connect(copy)) as source,
             closing(sqlite3.connect(ready)) as target,
         ):
             source.backup(target)
             _check_whole(target, checkpoint)
-        with translated(str(ready)), _transaction(ready) as connection:
+        with translate_errors(str(ready)), _transaction(ready) as connection:
             _bring_up_to_date(connection, checkpoint)
         yield ready
     finally:
@@ -234,7 +234,7 @@ def _bring_up_to_date(connection: Connection, checkpoint: Checkpoint) -> None:
 
 def _begin_new_epoch(ready: Path, by: _Restoring, live: sqlite3.Connection | None) -> None:
     """Make a copy ready to take the store's place: with the tokens of the live store, or with none that opens."""
-    with translated(str(ready)), _transaction(ready) as connection:
+    with translate_errors(str(ready)), _transaction(ready) as connection:
         copy: Any = connection.connection.driver_connection
         if live is None:
             revoke_tokens(copy, by.clock.now())

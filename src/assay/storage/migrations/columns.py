@@ -1,6 +1,6 @@
-"""The words migrations are written in: typed columns whose constraints hold on SQLite and PostgreSQL alike.
+"""Helpers for migrations: typed columns and constraints that mean the same on SQLite and PostgreSQL.
 
-Each constraint is named, so that an error of the database says which promise was broken.
+Each constraint has a name, so that an error of the database shows which one was violated.
 """
 
 from __future__ import annotations
@@ -70,6 +70,6 @@ def one_of(name: str, allowed: Iterable[str]) -> CheckConstraint:
 
 
 def create(name: str, *items: SchemaItem) -> None:
-    """A table that refuses values of another type (SQLite is asked; PostgreSQL always does)."""
+    """Create a table that refuses values of another type: STRICT on SQLite; PostgreSQL always does."""
     counted = any(isinstance(item, Column) and item.autoincrement is True for item in items)
     op.create_table(name, *items, sqlite_strict=True, sqlite_autoincrement=counted)

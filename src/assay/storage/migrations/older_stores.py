@@ -169,7 +169,7 @@ def _unchain_audit_log() -> None:
     op.drop_table("login_sessions")
 
 
-class Step(NamedTuple):
+class RevisionStep(NamedTuple):
     """What one revision added, and how to take it away."""
 
     do: Callable[[], None]
@@ -177,11 +177,11 @@ class Step(NamedTuple):
 
 
 STEPS = {
-    "0009": Step(_add_near_top, lambda: _drop("eval_queries", "near_top")),
+    "0009": RevisionStep(_add_near_top, lambda: _drop("eval_queries", "near_top")),
     # Rows of earlier revisions also fit the wider constraint.
-    "0010": Step(_allow_operators, lambda: None),
-    "0011": Step(_add_owned_files, lambda: op.drop_table("owned_files")),
-    "0012": Step(_add_person, lambda: _drop("access_tokens", "person")),
-    "0013": Step(_chain_audit_log, _unchain_audit_log),
+    "0010": RevisionStep(_allow_operators, lambda: None),
+    "0011": RevisionStep(_add_owned_files, lambda: op.drop_table("owned_files")),
+    "0012": RevisionStep(_add_person, lambda: _drop("access_tokens", "person")),
+    "0013": RevisionStep(_chain_audit_log, _unchain_audit_log),
 }
 """By the revision that a step leads to."""

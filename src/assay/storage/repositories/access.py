@@ -21,14 +21,14 @@ from assay.storage.tables import access_tokens, flags, login_sessions, owned_fil
 
 # --- Tokens, sign-ins and request keys ---
 #
-# Tokens and sign-ins are looked for in every tenant: whoever shows one does not say whose rows it opens, the row does.
+# Tokens and sign-ins are looked up in all tenants: a request does not name its tenant, the stored row does.
 
 
 class AccessTokens(Repository):
-    """The tokens of one tenant, and the one question that is asked before a tenant is known."""
+    """The tokens of one tenant, and the lookup of a token before its tenant is known."""
 
     def add(self, token: AccessToken) -> None:
-        """Keep a token."""
+        """Store a token."""
         row = {"tenant": self._tenant, **to_row(token, access_tokens)}
         self._connection.execute(access_tokens.insert().values(row))
 
@@ -38,7 +38,7 @@ class AccessTokens(Repository):
         return [from_row(AccessToken, row, access_tokens) for row in self._connection.execute(wanted)]
 
     def revoke(self, token_id: str, at: datetime) -> AccessToken:
-        """Let a token open nothing from now on."""
+        """Revoke a token."""
         table = access_tokens
         mine = (self._mine(table), table.c.token_id == token_id)
         self._connection.execute(update(table).where(*mine, table.c.revoked_at.is_(None)).values(revoked_at=at))
@@ -53,25 +53,25 @@ class AccessTokens(Repository):
         return from_row(AccessToken, row, access_tokens)
 
     def exist(self) -> bool:
-        """Whether there is a token that was not revoked, in whatever tenant."""
+        """Whether any tenant has a token that is not revoked."""
         wanted = select(access_tokens.c.token_id).where(access_tokens.c.revoked_at.is_(None)).limit(1)
         return self._connection.execute(wanted).first() is not None
 
     def have_been_made(self) -> bool:
-        """Whether there ever was a token, in whatever tenant; revoked ones count too."""
+        """Whether any tenant has a token, revoked or not."""
         return self._connection.execute(select(access_tokens.c.token_id).limit(1)).first() is not None
 
-    def opened_by(self, digest: str) -> tuple[str, AccessToken] | None:
-        """The tenant a digest opens, and its token, in whatever tenant it is."""
+    def find_by_digest(self, digest: str) -> tuple[str, AccessToken] | None:
+        """Return the tenant and the token with this digest; all tenants are searched."""
         row = self._connection.execute(select(access_tokens).where(access_tokens.c.digest == digest)).one_or_none()
         return None if row is None else (str(row.tenant), from_row(AccessToken, row, access_tokens))
 
 
 class LoginSessions(Repository):
-    """The sign-ins of one tenant, and the one question that is asked before a tenant is known."""
+    """The sign-ins of one tenant, and the lookup of a sign-in before its tenant is known."""
 
     def add(self, session: LoginSession) -> None:
-        """Keep a sign-in."""
+        """Store a sign-in."""
         row = {"tenant": self._tenant, **to_row(session, login_sessions)}
         self._connection.execute(login_sessions.insert().values(row))
 
@@ -80,8 +80,8 @@ class LoginSessions(Repository):
         wanted = self._select(login_sessions).order_by(login_sessions.c.session_id.desc())
         return [from_row(LoginSession, row, login_sessions) for row in self._connection.execute(wanted)]
 
-    def opened_by(self, digest: str) -> tuple[str, LoginSession, AccessToken] | None:
-        """The tenant that a digest opens, the sign-in and its token, in whatever tenant it is."""
+    def find_by_digest(self, digest: str) -> tuple[str, LoginSession, AccessToken] | None:
+        """Return the tenant, the sign-in with this digest, and its token; all tenants are searched."""
         table = login_sessions
         row = self._connection.execute(select(table).where(table.c.digest == digest)).one_or_none()
         if row is None:
@@ -98,7 +98,7 @@ class LoginSessions(Repository):
         self._connection.execute(update(login_sessions).where(*mine).values(last_seen_at=at))
 
     def end(self, session_id: str, at: datetime) -> LoginSession:
-        """Let a sign-in open nothing from now on."""
+        """End a sign-in."""
         table = login_sessions
         mine = (self._mine(table), table.c.session_id == session_id)
         self._connection.execute(update(table).where(*mine, table.c.ended_at.is_(None)).values(ended_at=at))
@@ -108,42 +108,42 @@ class LoginSessions(Repository):
         return from_row(LoginSession, row, table)
 
     def end_of_token(self, token_id: str, at: datetime) -> int:
-        """Let every sign-in with a token open nothing from now on; how many there were."""
+        """End every sign-in with a token; return how many there were."""
         table = login_sessions
         open_ones = (self._mine(table), table.c.token_id == token_id, table.c.ended_at.is_(None))
         return int(self._connection.execute(update(table).where(*open_ones).values(ended_at=at)).rowcount)
 
     def remove_before(self, moment: datetime) -> int:
-        """Delete sign-ins that were over before a moment."""
+        """Delete sign-ins that ended before a moment."""
         old = login_sessions.c.expires_at < moment
         return int(self._connection.execute(delete(login_sessions).where(self._mine(login_sessions), old)).rowcount)
 
 
 class RequestKeys(Repository):
-    """Writes that callers named; each caller has names of its own."""
+    """Idempotency keys of writes; each caller has its own."""
 
     def begin(self, wanted: RequestKey) -> RequestKey | None:
-        """Take a key; None when it is ours now, otherwise what stands under it already."""
+        """Reserve a key; return None if it was free, otherwise the earlier request with this key."""
         row = {"tenant": self._tenant, **to_row(wanted, request_keys)}
         kept = insert(self._connection, request_keys).values(row).on_conflict_do_nothing()
         counted = self._connection.execution_options(preserve_rowcount=True)
         return None if counted.execute(kept).rowcount else self.find(wanted.principal, wanted.key)
 
     def find(self, principal: str, key: str) -> RequestKey | None:
-        """What stands under a caller's key."""
+        """Return the request with a caller's key, if there is one."""
         table = request_keys
         wanted = self._select(table, table.c.principal == principal, table.c.key == key)
         row = self._connection.execute(wanted).one_or_none()
         return None if row is None else from_row(RequestKey, row, table)
 
     def finish(self, principal: str, key: str, status: int, answer: str) -> None:
-        """Keep what was answered."""
+        """Store the answer of a request."""
         table = request_keys
         mine = (self._mine(table), table.c.principal == principal, table.c.key == key)
         self._connection.execute(update(table).where(*mine).values(status=status, answer=answer))
 
     def forget(self, principal: str, key: str) -> None:
-        """Let the key be used again: nothing was done under it."""
+        """Free a key."""
         table = request_keys
         mine = (self._mine(table), table.c.principal == principal, table.c.key == key)
         self._connection.execute(delete(table).where(*mine))
@@ -156,14 +156,14 @@ class RequestKeys(Repository):
 
 # --- Owners of files ---
 #
-# Owners are looked for in every tenant: a file that lies in a shared folder does not say whose it is, the row does.
+# Owners are looked up in all tenants: a file in a shared folder does not show its tenant, the stored row does.
 
 
 class OwnedFiles(Repository):
-    """The files of one tenant, and the one question that is asked of all tenants: whose is this?"""
+    """The files of one tenant, and the lookup of a file's owners in all tenants."""
 
     def claim(self, kind: FileKind, name: str) -> None:
-        """Write down that a file belongs to this tenant; who claimed it first stays its maker."""
+        """Record that a file belongs to this tenant; the principal that claimed it first stays."""
         made = OwnedFile(kind=kind, name=name, principal=self._principal, created_at=self._clock.now())
         row = {"tenant": self._tenant, **to_row(made, owned_files)}
         self._connection.execute(insert(self._connection, owned_files).values(row).on_conflict_do_nothing())
@@ -189,7 +189,7 @@ class OwnedFiles(Repository):
 
 
 class FlagRow(NamedTuple):
-    """What is stored of one flag."""
+    """The stored row of one flag."""
 
     name: str
     enabled: bool | None
@@ -226,7 +226,7 @@ class FlagRows(Repository):
         activated_at: datetime | None = None,
         reviewed_at: datetime | None = None,
     ) -> None:
-        """Keep a flag's whole row, in place of what was there."""
+        """Store the whole row of a flag, replacing the old one."""
         row = {
             "tenant": self._tenant,
             "name": name,

@@ -49,7 +49,7 @@ from assay.storage.tables import meta
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bound:
-    """A connection, whose rows, and what time it is."""
+    """A connection, the scope of its rows, and the clock."""
 
     connection: Connection
     scope: Scope
@@ -69,12 +69,12 @@ class Listed(TypeDecorator[Any]):
         self.whole = whole
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        """What the driver is told."""
+        """Return the type for the driver."""
         return Text() if dialect.name == "sqlite" else ARRAY(BigInteger() if self.whole else Text())
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
-        """To what the driver takes."""
-        # NumPy's integers are not Python's to any driver.
+        """Convert a value for the driver."""
+        # Drivers do not accept NumPy's integers.
         listed = [int(number) for number in value] if self.whole else list(value)
         return json.dumps(listed) if dialect.name == "sqlite" else listed
 
@@ -86,7 +86,7 @@ class _Among(FunctionElement[bool]):
     type = Boolean()
 
     def self_group(self, against: Any = None) -> Self:  # noqa: ARG002 - signature is SQLAlchemy's
-        """As it is: SQLite would otherwise be asked whether it equals 1, and look at every row."""
+        """Return itself. By default SQLAlchemy appends `= 1` on SQLite, which then reads every row."""
         return self
 
 
@@ -112,11 +112,11 @@ def among(column: Column[Any], name: str) -> ColumnElement[bool]:
     return _Among(column, bindparam(name, type_=_list_type(column)))
 
 
-def sheltered(connection: Connection) -> AbstractContextManager[object]:
-    """A statement that is refused inside leaves the rest of the transaction usable.
+def open_savepoint(connection: Connection) -> AbstractContextManager[object]:
+    """Open a savepoint where one is needed, so that a failed statement leaves the transaction usable.
 
-    SQLite undoes a statement that failed by itself; PostgreSQL needs a savepoint for that. Whoever writes several rows
-    by one statement needs one on both: the driver runs it once for each row.
+    SQLite undoes a failed statement by itself; PostgreSQL needs a savepoint for that. A statement with several rows
+    needs one on both, since the driver executes it once for each row.
     """
     return nullcontext() if connection.dialect.name == "sqlite" else connection.begin_nested()
 
@@ -126,7 +126,7 @@ def _list_type(column: Column[Any]) -> Listed:
 
 
 class Repository:
-    """Reads and writes one subject's tables, inside one scope."""
+    """Reads and writes the tables of one topic, within one scope."""
 
     def __init__(self, bound: Bound) -> None:
         self._connection = bound.connection
@@ -176,14 +176,14 @@ _NEXT = text("""
 
 
 class Drawn(NamedTuple):
-    """Numbers for new rows, growing."""
+    """Growing numbers for new rows."""
 
     memories: Sequence[int]
     chunks: Sequence[int]
 
 
 def draw(connection: Connection, *, memories: int = 0, chunks: int = 0) -> Drawn:
-    """The numbers of the next rows. The rows must be written in this transaction."""
+    """Return the numbers of the next rows. The rows must be written in this transaction."""
     if connection.dialect.name == "sqlite":
         last = {row.name: row.seq for row in connection.execute(_LAST)}
         memory, chunk = last.get("memories", 0) + 1, last.get("chunks", 0) + 1
@@ -200,12 +200,12 @@ _KEPT = select(meta.c.value).where(meta.c.key == bindparam("key"))
 
 
 def trim_key(tenant: str) -> str:
-    """Under which it is kept how far a tenant's change log was trimmed."""
+    """Return the key of the last trimmed position of a tenant's change log."""
     return f"changes_trimmed_to:{tenant}"
 
 
 def model_key(tenant: str) -> str:
-    """Under which it is kept whose vectors a tenant's searches use."""
+    """Return the key of the embedding model that a tenant's searches use."""
     return f"embedding_model:{tenant}"
 
 
@@ -213,11 +213,11 @@ class Meta(Repository):
     """Named texts that belong to the whole store, not to a tenant."""
 
     def get(self, key: str) -> str | None:
-        """What is kept under a key, if anything."""
+        """Return the text of a key, if there is one."""
         found: str | None = self._connection.execute(_KEPT, {"key": key}).scalar_one_or_none()
         return found
 
     def put(self, key: str, value: str) -> None:
-        """Keep a text under a key, in place of what was there."""
+        """Store a text under a key, replacing the old one."""
         row = {"key": key, "value": value, "updated_at": self._clock.now()}
         self._connection.execute(upsert(self._connection, meta, key=("key",), fresh=("value", "updated_at")), row)

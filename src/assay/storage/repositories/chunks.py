@@ -31,13 +31,13 @@ from assay.storage.full_text import (
     Phrase,
     Prefix,
     Within,
-    analysed_body,
-    analysed_triggers,
+    analyse_body,
+    analyse_triggers,
     trigger_phrases,
 )
 from assay.storage.full_text import tenant_term as term_of
 from assay.storage.repositories.base import Bound, Repository, among, mine
-from assay.storage.repositories.history import Changes, Line
+from assay.storage.repositories.history import ChangedRow, Changes
 from assay.storage.repositories.prepared import driver_of, run_sql
 from assay.storage.rows import to_row, upsert
 from assay.storage.tables import chunks, indexed_documents, memories, memory_triggers, vectors
@@ -46,37 +46,37 @@ from assay.text.terms import normalise_phrase
 # --- Full-text rows, one for each chunk ---
 #
 # SQLite keeps them in an FTS5 table, PostgreSQL in a table with a `tsvector` of our own making: a term has the weight
-# of each field it stands in, and no more positions than fields, because PostgreSQL keeps only 256 of a word and none
-# beyond 16,383; phrases are looked up in the joined words instead. Both rows hold the tenant as a term of its own, so
-# that a question costs what the tenant's own passages cost, however many others there are.
+# of each field that contains it, and no more positions than fields, because PostgreSQL keeps only 256 of a word and
+# none beyond 16,383; phrases are looked up in the joined words instead. Both rows hold the tenant as a term, so that
+# the cost of a query depends on the tenant's own passages alone.
 
 _FIELDS = tuple(Field)
 _WEIGHTS = {Field.TITLE: "A", Field.TRIGGERS: "B", Field.BODY: "C"}
 _OUTERMOST = "SELECT (SELECT min(tenant) FROM chunks), (SELECT max(tenant) FROM chunks)"
-"""Both are the tenant itself when no other has passages: then its own term need not be asked for."""
+"""Both are this tenant if no other has passages; the query then needs no term for the tenant."""
 _STEPS_BETWEEN_LOOKS = 2_000
 _WAITING = 20
-"""By the clock a question may take so many times its budget: what it waits for may be slow, or wanted by many."""
+"""A query may take this many times its budget in elapsed time: the disk may be slow or shared by many."""
 _BUSY = 4
-"""The same on PostgreSQL, where nobody waits for an interpreter."""
+"""The same on PostgreSQL, where queries do not wait for Python's interpreter lock."""
 
 
 class FullText(Protocol):
     """The full-text rows of one tenant."""
 
     def write(self, passages: Sequence[AnalysedPassage]) -> None:
-        """Keep the rows of new chunks."""
+        """Write the rows of new chunks."""
         ...
 
     def erase(self, numbers: Sequence[int]) -> None:
-        """Forget the rows of these chunks."""
+        """Delete the rows of these chunks."""
         ...
 
     def matching(self, query: FullTextQuery, limit: int, *, budget_s: float) -> list[int]:
         """The numbers of the newest passages that match."""
         ...
 
-    def analysed(self, numbers: Sequence[int]) -> Iterable[AnalysedPassage]:
+    def read_words(self, numbers: Sequence[int]) -> Iterable[AnalysedPassage]:
         """The rows of these chunks; one that is gone is left out."""
         ...
 
@@ -117,7 +117,7 @@ class SqliteFullText:
         with _interrupt_after(self._connection, budget_s):
             return [number for (number,) in run_sql(self._connection, self._driver, _SQLITE_MATCHING, parameters)]
 
-    def analysed(self, numbers: Sequence[int]) -> Iterable[AnalysedPassage]:
+    def read_words(self, numbers: Sequence[int]) -> Iterable[AnalysedPassage]:
         """The rows of these chunks."""
         wanted = (
             "SELECT rowid, title, triggers, body FROM passages_fts"
@@ -172,7 +172,7 @@ class PostgresFullText:
         with _cancel_after(self._connection, budget_s):
             return list(self._connection.execute(wanted, given).scalars())
 
-    def analysed(self, numbers: Sequence[int]) -> Iterable[AnalysedPassage]:
+    def read_words(self, numbers: Sequence[int]) -> Iterable[AnalysedPassage]:
         """The rows of these chunks."""
         given = {"tenant": self._name, "numbers": list(numbers)}
         return map(AnalysedPassage._make, self._connection.execute(_PG_ANALYSED, given))
@@ -199,7 +199,7 @@ def term_vector(tenant: str, passage: AnalysedPassage) -> str:
 
 
 def match_expression(query: FullTextQuery) -> str:
-    """A question as FTS5 reads it. Words hold no quotes."""
+    """Return a query in FTS5's syntax. Terms contain no quotes."""
     match query:
         case str():
             return f'"{query}"'
@@ -216,7 +216,7 @@ def match_expression(query: FullTextQuery) -> str:
 
 
 def ts_query(query: FullTextQuery, weights: str = "") -> str:
-    """A question as PostgreSQL reads it, with phrases as mere sets of words."""
+    """Return a query in PostgreSQL's syntax, with phrases as sets of terms."""
     match query:
         case str():
             return f"'{query}':{weights}" if weights else f"'{query}'"
@@ -233,7 +233,7 @@ def ts_query(query: FullTextQuery, weights: str = "") -> str:
 
 
 def _exact(query: FullTextQuery, fields: Sequence[Field], given: dict[str, Any]) -> str:
-    """The question as a condition on one row, phrases word for word."""
+    """Return a query as a condition on one row, with exact phrases."""
     match query:
         case Within(field, part):
             return _exact(part, [field], given)
@@ -264,16 +264,16 @@ def _has_phrase(query: FullTextQuery) -> bool:
 
 @contextmanager
 def _interrupt_after(connection: Connection, budget_s: float) -> Iterator[None]:
-    """SQLite looks at the time every so many steps.
+    """Interrupt SQLite when the budget is used up; it checks regularly while it runs.
 
-    The budget is of the processor: to look, a thread needs the interpreter, and among many threads it waits for that
-    longer than the question takes. A budget by the clock would give up questions because others are asked, too.
+    The budget is processor time. Each check needs Python's interpreter lock, and with many threads waiting for it takes
+    longer than the query: a budget of elapsed time would interrupt queries only because others run too.
     """
     driver: Any = connection.connection.driver_connection
     began, used = time.monotonic(), time.thread_time()
 
     def is_over() -> bool:
-        # A thread never uses more of the processor than time passes, and asking for the time that passed is quicker.
+        # Processor time never exceeds elapsed time, and elapsed time is quicker to read, so it is checked first.
         passed = time.monotonic() - began
         return passed >= budget_s and (time.thread_time() - used >= budget_s or passed >= _WAITING * budget_s)
 
@@ -290,9 +290,9 @@ def _interrupt_after(connection: Connection, budget_s: float) -> Iterator[None]:
 
 @contextmanager
 def _cancel_after(connection: Connection, budget_s: float) -> Iterator[None]:
-    """PostgreSQL cancels the statement; the savepoint lets the unit of work go on.
+    """Let PostgreSQL cancel the statement when the budget is used up; a savepoint keeps the transaction usable.
 
-    It knows the clock only, and a server that is busy with others would give up what is no large question.
+    The server measures elapsed time, so the budget is multiplied: on a busy server small queries take longer, too.
     """
     allowed = text("SELECT set_config('statement_timeout', :allowed, true)")
     try:
@@ -310,13 +310,13 @@ def _cancel_after(connection: Connection, budget_s: float) -> Iterator[None]:
 def _too_slow(budget_s: float) -> SearchTimeout:
     return SearchTimeout(
         f"the full-text question took longer than its budget of {budget_s * 1000:,.0f} ms",
-        remedy="Ask for rarer words.",
+        remedy="Use rarer words.",
     )
 
 
 # --- Write and erase chunks ---
 #
-# Numbers are drawn before, so that every row of a batch is written by one statement for each table.
+# Numbers are drawn first, so that all rows of a batch are written by one statement for each table.
 
 _ADD_CHUNK = chunks.insert()
 _ADD_VECTORS = vectors.insert()
@@ -330,7 +330,7 @@ class ChunkVector(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """A memory and its chunks, in order, with what was made of them."""
+    """A memory and its chunks in order, with their vectors."""
 
     memory: MemoryRecord
     chunks: Sequence[Chunk] = ()
@@ -353,8 +353,8 @@ class ChunkWriter(Repository):
         self._changes = Changes(bound)
         self._full_text = full_text(self._connection, self._tenant)
 
-    def insert(self, batch: Sequence[Saved], numbers: Sequence[int]) -> list[Line]:
-        """Keep the chunks of these memories, which are written already; the lines to tell the change log."""
+    def insert(self, batch: Sequence[Saved], numbers: Sequence[int]) -> list[ChangedRow]:
+        """Write the chunks of these memories, which exist already; return the rows for the change log."""
         if not numbers:
             return []
         ends = np.cumsum([0, *(len(saved.chunks) for saved in batch)]).tolist()
@@ -366,7 +366,7 @@ class ChunkWriter(Repository):
         ]
         self._insert(_ADD_CHUNK, rows)
         self._full_text.write(
-            [passage for saved, own in numbered for passage in analysed(saved.memory, saved.chunks, own)]
+            [passage for saved, own in numbered for passage in analyse_chunks(saved.memory, saved.chunks, own)]
         )
         if embedded := [row for saved, own in numbered for row in self._vector_rows(saved, own)]:
             self._insert(_ADD_VECTORS, embedded)
@@ -382,11 +382,11 @@ class ChunkWriter(Repository):
         self._changes.append(Operation.DELETE, gone)
 
     def reword(self, memory: MemoryRecord) -> None:
-        """Write a memory's full-text rows anew after its title or triggers changed."""
+        """Rewrite a memory's full-text rows after its title or triggers changed."""
         rows = self._rows_of(memory.id)
         numbers = [row.number for row in rows]
         self._full_text.erase(numbers)
-        self._full_text.write(analysed(memory, rows, numbers))
+        self._full_text.write(analyse_chunks(memory, rows, numbers))
         self._changes.append(Operation.UPDATE, [_line(memory.id, row.position, row.number) for row in rows])
 
     def _rows_of(self, memory_id: str) -> Sequence[Row[Any]]:
@@ -401,12 +401,12 @@ class ChunkWriter(Repository):
         ]
 
 
-def _line(memory_id: str, position: int, number: int) -> Line:
-    return Line(RowKind.CHUNK, f"{memory_id}#{position}", number)
+def _line(memory_id: str, position: int, number: int) -> ChangedRow:
+    return ChangedRow(RowKind.CHUNK, f"{memory_id}#{position}", number)
 
 
 def vector_row(tenant: str, model: str, number: int, made: ChunkVector) -> dict[str, Any]:
-    """A vector as it is kept."""
+    """Return a vector as a row."""
     return {
         "tenant": tenant,
         "number": number,
@@ -417,12 +417,12 @@ def vector_row(tenant: str, model: str, number: int, made: ChunkVector) -> dict[
     }
 
 
-def analysed(memory: MemoryRecord, pieces: Sequence[Any], numbers: Sequence[int]) -> list[AnalysedPassage]:
-    """The words of a memory's chunks."""
+def analyse_chunks(memory: MemoryRecord, pieces: Sequence[Any], numbers: Sequence[int]) -> list[AnalysedPassage]:
+    """Return the terms of a memory's chunks."""
     title = normalise_phrase(memory.title)
-    triggers = analysed_triggers(memory.triggers)
+    triggers = analyse_triggers(memory.triggers)
     return [
-        AnalysedPassage(number, title, triggers, analysed_body(piece.heading_path, piece.text))
+        AnalysedPassage(number, title, triggers, analyse_body(piece.heading_path, piece.text))
         for piece, number in zip(pieces, numbers, strict=True)
     ]
 
@@ -462,7 +462,7 @@ class Indexed(Repository):
     """The indexed documents of one tenant."""
 
     def put_many(self, batch: Sequence[Saved]) -> None:
-        """Keep how documents were split; one that is there is told anew. Those without a chunker are passed over."""
+        """Record how documents were split, replacing earlier records; documents without a chunker are skipped."""
         rows = [
             {
                 "tenant": self._tenant,
@@ -500,11 +500,11 @@ class Indexed(Repository):
 
 # --- Trigger phrases ---
 #
-# Only what the memory's author wrote: learned triggers are not among them. Kept by `Memories` with each change.
+# Only triggers that the memory's author wrote, no learned ones. `Memories` updates them with each change.
 
 
 class TriggerMatch(NamedTuple):
-    """A memory one of whose triggers was asked for."""
+    """A memory with a trigger that matches."""
 
     phrase: str
     memory_number: int
@@ -512,14 +512,14 @@ class TriggerMatch(NamedTuple):
 
 
 _ADD_TRIGGER = memory_triggers.insert()
-# Two questions: joined, SQLite would begin with every memory of the tenant.
+# Two statements: with a join, SQLite would start with every memory of the tenant.
 _HELD = select(memory_triggers.c.phrase, memory_triggers.c.memory_id).where(
     mine(memory_triggers), among(memory_triggers.c.phrase, "phrases")
 )
 _NUMBERS = select(memories.c.id, memories.c.number).where(mine(memories), among(memories.c.id, "ids"))
 
 
-class Triggers(Repository):
+class TriggerRows(Repository):
     """The trigger phrases of one tenant."""
 
     def matching(self, phrases: Sequence[str]) -> list[TriggerMatch]:
@@ -541,7 +541,7 @@ class Triggers(Repository):
             self._connection.execute(_ADD_TRIGGER, rows)
 
     def replace(self, memory: MemoryRecord) -> None:
-        """Write a memory's phrases anew."""
+        """Replace a memory's phrases."""
         own = (self._mine(memory_triggers), memory_triggers.c.memory_id == memory.id)
         self._connection.execute(delete(memory_triggers).where(*own))
         self.keep([memory])

@@ -37,10 +37,10 @@ from assay.text.secrets import Held, find_in_json, mask_json
 
 # --- Erase rows in every table ---
 #
-# Four kinds of tables. What hangs on a memory or a query goes with it. Books that must stay whole (audit, results,
-# tests, verdicts, decisions of saves, flags) keep their rows and lose the words. Kept replies of models all go.
-# Everything else loses the row; where another row still refers to it, the words. The change log keeps ids and numbers,
-# and no text.
+# There are four kinds of tables. Rows that belong to a memory or a query are deleted with it. Records that must stay
+# complete (audit, results, tests, verdicts, decisions of saves, flags) keep their rows, and the texts are replaced.
+# Cached replies of models are all deleted. In all other tables the row is deleted, or its texts are replaced if another
+# row refers to it. The change log holds ids and numbers, but no texts.
 
 GOES_WITH_ITS_OWNER = frozenset(
     {
@@ -72,9 +72,9 @@ STAYS_WITHOUT_THE_WORDS = frozenset(
     }
 )
 EMPTIED = frozenset({"model_replies"})
-"""Replies of models are kept under a hash of the question: which of them speak of what, nobody can tell any more."""
+"""Replies of models are stored under a hash of the request, so those about an erased text cannot be identified."""
 LEARNED_WORD_BY_WORD = frozenset({"learned_terms", "learning_evidence", "learning_changes"})
-"""A word of a name is learned alone."""
+"""Tables with single learned words, so that a part of a name counts as a name there."""
 ACTORS = frozenset(
     {
         "written_by",
@@ -88,7 +88,7 @@ ACTORS = frozenset(
         "reviewed_by",
     }
 )
-"""Columns that name who did something, in whatever table."""
+"""Columns, in any table, with the name of an actor."""
 _ROWS_AT_A_TIME = 1_000
 _FULL_TEXT = {
     "sqlite": "DELETE FROM passages_fts WHERE rowid IN (SELECT number FROM chunks WHERE tenant = :tenant)",
@@ -105,7 +105,7 @@ class Erasure(Repository):
         self._audit = Audit(bound)
 
     def queries_holding(self, marks: Marks) -> list[str]:
-        """The logged queries whose words or results hold something."""
+        """Return the logged queries whose texts or results hold a mark."""
         columns = (eval_queries.c.query_id, eval_queries.c.query, eval_queries.c.result_ids)
         rows = self._stream(select(*columns).where(self._mine(eval_queries)))
         return [row.query_id for row in rows if marks.in_value(row.query) or not marks.ids.isdisjoint(row.result_ids)]
@@ -116,14 +116,14 @@ class Erasure(Repository):
         return int(self._connection.execute(wanted).rowcount)
 
     def remove_saves(self, save_ids: Iterable[str]) -> int:
-        """Delete what is written down of some saves."""
+        """Delete the records of some saves."""
         wanted = delete(memory_saves).where(
             self._mine(memory_saves), self._among(memory_saves.c.save_id, list(save_ids))
         )
         return int(self._connection.execute(wanted).rowcount)
 
     def count(self, marks: Marks | None) -> Counter[str]:
-        """Rows that hold something, by table, but for memories, queries and what goes with them; all rows without."""
+        """Count rows with a mark by table, without memories, queries and their rows; without marks, all rows."""
         held: Counter[str] = Counter()
         for table in _tables():
             if marks is None:
@@ -134,7 +134,7 @@ class Erasure(Repository):
         return +held
 
     def terms_learned_from(self, query_ids: Sequence[str]) -> list[tuple[str, str]]:
-        """The words that memories learned from some searches: memory and word."""
+        """Return the terms that memories learned from some searches, as memory and term."""
         told = learning_evidence.c
         wanted = select(told.memory_id, told.term).where(
             self._mine(learning_evidence), self._among(told.query_id, query_ids)
@@ -142,7 +142,7 @@ class Erasure(Repository):
         return [(row.memory_id, row.term) for row in self._connection.execute(wanted.distinct())]
 
     def remove_terms(self, terms: Iterable[tuple[str, str]]) -> int:
-        """Delete learned words with all that is written down of them."""
+        """Delete learned terms with their evidence and changes."""
         gone = 0
         for memory_id, term in terms:
             for table in (learned_terms, learning_evidence):
@@ -151,7 +151,7 @@ class Erasure(Repository):
         return gone
 
     def strike(self, marks: Marks) -> Counter[str]:
-        """Erase from every table what holds something; rows touched, by table."""
+        """Erase marks from every table; return the number of changed rows by table."""
         touched = self._strike_owned(marks)
         for table in _tables():
             if table.name in EMPTIED:
@@ -163,7 +163,7 @@ class Erasure(Repository):
         return +touched
 
     def rename_actor(self, actor: str, pseudonym: str) -> Counter[str]:
-        """Let a pseudonym stand wherever somebody is named as the one who did something, with or without an id."""
+        """Replace the name of an actor by a pseudonym in every table, with or without a token id."""
         touched: Counter[str] = Counter()
         for table in _tables():
             for column in table.columns:
@@ -172,27 +172,27 @@ class Erasure(Repository):
                 elif column.name in ACTORS:
                     with_id = column.startswith(f"{actor}{ID_MARK}", autoescape=True)
                     same = (self._mine(table), or_(column == actor, with_id))
-                    # The id stays: two tokens of one name have grades of their own, which must not become one.
+                    # The id stays: two tokens with the same name have separate grades, which must not be merged.
                     renamed = literal(pseudonym, Text) + func.substr(column, len(actor) + 1)
                     changed = update(table).where(*same).values({column.name: renamed})
                     touched[table.name] += self._connection.execute(changed).rowcount
         return +touched
 
     def _rename_in_audit(self, actor: str, pseudonym: str) -> int:
-        """The address somebody came from goes with the name."""
+        """Replace the name in the audit log, and erase the address the actor came from."""
         rows = self._connection.execute(select(audit.c.id).where(self._mine(audit), audit.c.actor == actor)).scalars()
         return self._audit.redact({row_id: {"actor": pseudonym, "via": ""} for row_id in rows.all()})
 
     def strike_tenant(self, epoch: str) -> Counter[str]:
-        """Erase every row of the tenant. A new epoch tells whoever follows the change log to begin anew."""
+        """Erase every row of the tenant, and set a new epoch, so that followers of the change log rebuild."""
         given = {"tenant": self._tenant}
         self._connection.execute(text(_FULL_TEXT[self._connection.dialect.name]), given)
         touched: Counter[str] = Counter()
-        # Files are not erased with the rows. Without an owner they would be shown to whoever runs the server.
+        # Files are not erased with the rows. Without an owner the tenant that runs the server would see them.
         nobody = update(owned_files).where(self._mine(owned_files)).values(tenant=f"erased_{epoch}", principal="")
         touched[owned_files.name] += self._connection.execute(nobody).rowcount
         left = list(_tables())
-        # Rows refer to rows of other tables: each round deletes what nothing refers to any more.
+        # Rows refer to rows of other tables: each round deletes rows that are no longer referred to.
         while left:
             refused = [table for table in left if not self._empty(table, touched)]
             if len(refused) == len(left):
@@ -205,14 +205,14 @@ class Erasure(Repository):
         return +touched
 
     def _tell_of_tenant(self, rows: int) -> None:
-        """That a tenant was erased stays on record, without its name: as a hash, in the books of the default tenant."""
+        """Record in the audit log of the default tenant that a tenant was erased, with a hash in place of its name."""
         target = content_hash(self._tenant).removeprefix(HASH_PREFIX)[:16]
-        # Nobody else may add to the default tenant's chain meanwhile.
+        # No other transaction may add to the default tenant's chain meanwhile.
         take_turn(self._connection, DEFAULT_TENANT)
         self._audit.append_to(DEFAULT_TENANT, "tenant.forget", target, {"rows": rows})
 
-    def said_by_anybody(self, texts: Iterable[str]) -> set[str]:
-        """Which of these texts stand in a row, whoever's it is: asked of what was found in a file."""
+    def find_stored(self, texts: Iterable[str]) -> set[str]:
+        """Return which of these texts occur in a row of any tenant, to explain bytes that were found in a file."""
         wanted = {text: Marks(pieces=(text,)) for text in texts}
         found: set[str] = set()
         for table in metadata.sorted_tables if wanted else ():
@@ -222,7 +222,7 @@ class Erasure(Repository):
         return found
 
     def _strike_owned(self, marks: Marks) -> Counter[str]:
-        """What is written down of something erased itself: decisions go, audit lines and verdicts lose all words."""
+        """Erase records about erased items: delete decisions of saves, replace texts of audit entries and verdicts."""
         ids = list(marks.ids)
         saves = delete(memory_saves).where(self._mine(memory_saves), self._among(memory_saves.c.memory_id, ids))
         about = (self._mine(audit), self._among(audit.c.target, ids), audit.c.detail != {})
@@ -265,7 +265,7 @@ class Erasure(Repository):
         free = [column for column in _texts(table) if not column.primary_key]
         fresh: list[tuple[Mapping[str, Any], dict[str, Any]]] = []
         for row in rows:
-            struck = {column.name: marks.struck(row[column.name]) for column in free}
+            struck = {column.name: marks.strike(row[column.name]) for column in free}
             values = {name: value for name, value in struck.items() if value != row[name]}
             if values:
                 fresh.append((row, values))
@@ -285,7 +285,7 @@ class Erasure(Repository):
         return True
 
     def _stream(self, wanted: Any) -> Iterator[Row[Any]]:
-        # Through to the end before anything is changed: no cursor may be open over rows that go.
+        # All rows are read before any is changed: no cursor may be open over rows that are deleted.
         with self._connection.execute(wanted.execution_options(yield_per=_ROWS_AT_A_TIME)) as rows:
             yield from rows
 
@@ -295,7 +295,7 @@ def _tables() -> Iterator[Table]:
 
 
 def _texts(table: Table) -> list[Any]:
-    """The columns that can hold a user's words. Actions of the audit log are Assay's own words, and chained."""
+    """Return the columns that can hold texts of users. Actions of the audit log are Assay's, and part of the chain."""
     fixed = {"tenant", "action"} if table is audit else {"tenant"}
     return [column for column in table.columns if column.name not in fixed and isinstance(column.type, Json | Text)]
 
@@ -306,11 +306,11 @@ def _same(table: Table, row: Mapping[str, Any]) -> ColumnElement[bool]:
 
 # --- Secrets in rows of older versions ---
 #
-# Every table that has a tenant is looked at, by the description of the schema, so that tables added later are looked
-# at too. Memories, and what is made of them, are the business of `assay.memory.rescanning`.
+# Every table with a tenant is searched, as the schema lists them, so that tables added later are included. Memories and
+# the rows made from them are handled by `assay.memory.rescanning`.
 
 OF_MEMORIES = frozenset({"memories", "chunks", "memory_triggers", "vectors", "indexed_documents"})
-"""Tables that are written anew with their memory."""
+"""Tables that are rewritten with their memory."""
 LEFT_ALONE = frozenset({"access_tokens", "login_sessions", "known_files", "owned_files", "changes", "eval_candidates"})
 """Hashes, paths, ids and packed numbers."""
 _SECRET_ROWS_AT_A_TIME = 500
@@ -333,7 +333,7 @@ class StoredSecrets(Repository):
         self._audit = Audit(bound)
 
     def rows(self) -> Iterator[HeldRow]:
-        """Find every row that holds a secret, but for memories and what is made of them."""
+        """Yield every row that holds a secret, except memories and the rows made from them."""
         for table in metadata.sorted_tables:
             if "tenant" in table.columns and table.name not in OF_MEMORIES | LEFT_ALONE:
                 yield from self._find_held(table)
@@ -341,7 +341,7 @@ class StoredSecrets(Repository):
     def mask(self) -> int:
         """Mask the secrets in all these rows; return how many rows were changed.
 
-        A row whose key itself is a secret, such as a word that was learned from a search, is deleted.
+        A row whose key itself is a secret, such as a term that was learned from a search, is deleted.
         """
         tables = {table.name: table for table in metadata.sorted_tables}
         held = list(self.rows())
@@ -358,7 +358,7 @@ class StoredSecrets(Repository):
                 self._connection.execute(delete(table).where(same))
             else:
                 self._connection.execute(update(table).where(same).values(changed))
-        # The audit log is a chain: it is changed by its own means, which say so in an entry.
+        # The audit log is a chain: `redact` changes it and adds an entry about the change.
         self._audit.redact(entries)
         return len(held)
 

@@ -69,7 +69,7 @@ class Judgments(Repository):
 
 
 class Results(Repository):
-    """What evaluation runs came to."""
+    """Results of evaluation runs."""
 
     def add(self, result: EvalResult) -> None:
         """Keep the result of a run."""
@@ -94,10 +94,10 @@ class Recorded(NamedTuple):
 
 
 class Feedback(Repository):
-    """What was seen of results after they were shown."""
+    """Feedback events about shown results."""
 
     def record(self, events: Sequence[FeedbackEvent]) -> Recorded:
-        """Keep events; one whose key is there already is not counted again."""
+        """Store events; one whose key exists already is not counted again."""
         if not events:
             return Recorded(0, 0)
         rows = [{"tenant": self._tenant, **to_row(event, eval_feedback)} for event in events]
@@ -144,7 +144,7 @@ class AbTests(Repository):
         return from_row(AbTest, row, table)
 
     def in_state(self, status: AbTestStatus) -> list[AbTest]:
-        """Every test that stands there, by feature and attempt."""
+        """Return every test in a state, by feature and attempt."""
         table = eval_ab_tests
         wanted = self._select(table, table.c.status == str(status)).order_by(table.c.feature_id, table.c.attempt)
         return [from_row(AbTest, row, table) for row in self._connection.execute(wanted)]
@@ -174,7 +174,7 @@ class ShadowRuns(Repository):
 
 # --- Pages of long lists, newest first ---
 #
-# Only the columns a list shows are read: the rows of a run hold every query's values, and nobody lists those.
+# Only the columns that a list shows are read: rows of runs also hold the values of every query.
 
 LARGEST = 500
 
@@ -232,8 +232,8 @@ def _behind(keys: tuple[Column[Any], ...], after: tuple[str, ...]) -> Any:
 # --- Votes, interleaved lists and promotion steps ---
 
 
-class Votes(Repository):
-    """What each distinct query said in each attempt."""
+class VoteRows(Repository):
+    """The vote of each distinct query in each attempt."""
 
     def cast(self, vote: AbVote) -> bool:
         """Keep a vote; False when this query has voted in this attempt before."""
@@ -283,18 +283,18 @@ class Interleavings(Repository):
         wanted = self._select(table, *mine, table.c.created_at <= until).order_by(table.c.query_id).limit(limit)
         return [from_row(Interleaving, row, table) for row in self._connection.execute(wanted)]
 
-    def credited(self, query_id: str, at: datetime) -> None:
-        """Say that its vote was cast."""
+    def mark_credited(self, query_id: str, at: datetime) -> None:
+        """Mark a merged list whose vote was cast."""
         table = interleavings
         mine = (self._mine(table), table.c.query_id == query_id)
         self._connection.execute(update(table).where(*mine).values(credited_at=at))
 
 
 class LadderSteps(Repository):
-    """What happened to a change, step by step."""
+    """The steps of features on the ladder."""
 
     def add(self, step: LadderStep) -> None:
-        """Keep a step; its actor is whoever acts."""
+        """Store a step; its actor is the principal of the scope."""
         row = {"tenant": self._tenant, **to_row(step, ladder_steps), "actor": self._principal}
         self._connection.execute(ladder_steps.insert().values(row))
 

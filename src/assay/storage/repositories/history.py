@@ -30,8 +30,8 @@ from assay.storage.tables import audit, changes, meta
 BATCH = 10_000
 
 
-class Line(NamedTuple):
-    """Which row changed."""
+class ChangedRow(NamedTuple):
+    """A row that changed."""
 
     kind: RowKind
     row_id: str
@@ -39,24 +39,24 @@ class Line(NamedTuple):
 
 
 class Followed(NamedTuple):
-    """What a follower gets."""
+    """The changes that a follower reads."""
 
     changes: list[Change]
     position: LogPosition
-    """Where to go on from next time."""
+    """Where to continue next time."""
     must_rebuild: bool
-    """The past was rewritten or trimmed away: read the tables instead, then go on from `position`."""
+    """Whether changes are missing (a restore or a trim): read the tables instead, then continue from `position`."""
 
 
 class Standing(NamedTuple):
-    """What a follower compares itself with, of one snapshot."""
+    """The state of the log in one snapshot, which a follower compares with its own."""
 
     position: LogPosition
     """The end of the log."""
     trimmed_to: int
-    """A follower that has not read this far has to begin anew."""
+    """A follower that has not read this far has to rebuild."""
     model: str | None
-    """Whose vectors search uses."""
+    """The embedding model that search uses."""
 
 
 _STANDING = select(
@@ -82,7 +82,7 @@ class Changes(Repository):
         super().__init__(bound)
         self._meta = Meta(bound)
 
-    def append(self, operation: Operation, lines: Sequence[Line]) -> None:
+    def append(self, operation: Operation, lines: Sequence[ChangedRow]) -> None:
         """Write one line per row, in the same transaction as the rows."""
         if lines:
             same = {"tenant": self._tenant, "operation": str(operation), "at": self._clock.now()}
@@ -112,7 +112,7 @@ class Changes(Repository):
         return Followed(found, LogPosition(end.epoch, reached), must_rebuild=False)
 
     def trim(self, upto: int) -> int:
-        """Forget the log up to and including a seq; followers behind it will rebuild."""
+        """Delete the log up to and including a seq; followers that have not read so far will rebuild."""
         end, trimmed_to, _ = self.standing()
         upto = min(upto, end.seq)
         gone = self._connection.execute(delete(changes).where(self._mine(changes), changes.c.seq <= upto)).rowcount
@@ -120,7 +120,7 @@ class Changes(Repository):
         return int(gone)
 
     def trim_before(self, moment: datetime, *, keep: int = BATCH) -> int:
-        """Forget lines older than a moment, but never the last `keep`; how many were forgotten."""
+        """Delete lines older than a moment, but never the last `keep`; return how many were deleted."""
         last_kept = (
             select(changes.c.seq).where(self._mine(changes)).order_by(changes.c.seq.desc()).offset(keep).limit(1)
         )
@@ -136,11 +136,11 @@ class Changes(Repository):
 #
 # Entries of a tenant form a chain (`assay.storage.audit_chain`). The next place is drawn inside the write transaction,
 # which the write lock (SQLite) or the tenant's lock (PostgreSQL) gives to one writer at a time, so there is one chain
-# however many processes write. Erasing a person is the one exception to "never changed": `redact` takes words out and
-# says so in an entry of its own.
+# however many processes write. Entries are never changed, with one exception: to erase a person, `redact` replaces
+# texts and adds an entry about it.
 
 LARGEST = 500
-"""Entries that one page gives at most."""
+"""Most entries of one page."""
 _ROWS_AT_A_TIME = 1_000
 _ADD_ENTRY = audit.insert()
 _HEAD = select(audit.c.place, audit.c.hash).where(mine(audit), audit.c.place.is_not(None))
@@ -151,7 +151,7 @@ _CHAIN = select(*(audit.c[name] for name in StoredEntry._fields if name not in (
 
 
 class AuditFilter(NamedTuple):
-    """Which entries are wanted; None: any."""
+    """A filter of entries; None: any value."""
 
     action: str | None = None
     """An action, or the beginning of some that ends in a dot: `token.` means all about tokens."""
@@ -245,16 +245,16 @@ class Audit(Repository):
         return missing
 
     def redact(self, changes: Mapping[int, Mapping[str, Any]]) -> int:
-        """Replace words of entries, by row id, and write an entry that names the places where this was done.
+        """Replace texts of entries, by row id, and add an entry that lists their places.
 
-        The salts of these entries go too: what the words were cannot be guessed from the hash that stays.
+        The salts of these entries are deleted too, so that the texts cannot be guessed from the hash that stays.
         """
         rows = self._connection.execute(self._select(audit, self._among(audit.c.id, changes))).all()
         if not rows:
             return 0
         places = [row.place for row in rows if row.place is not None]
         for row in rows:
-            # An entry that named places of its own no longer proves them once it has no salt: name them again.
+            # A redacted entry that listed places itself no longer proves them without its salt: list them again.
             if row.action == REDACT:
                 places += [at for part in audit_chain.read_places(canonical_json(row.detail)) for at in part]
             changed = update(audit).where(self._mine(audit), audit.c.id == row.id)

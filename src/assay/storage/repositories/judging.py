@@ -31,10 +31,10 @@ from assay.storage.tables import (
 
 
 class JudgeRows(Repository):
-    """What judges were shown, what they said, and how far they can be trusted."""
+    """Inputs and verdicts of judges, and their calibrations."""
 
     def put_inputs(self, inputs: Sequence[JudgeInput]) -> None:
-        """Keep inputs; one that is there already is the same."""
+        """Store inputs; one that exists already is the same and is skipped."""
         at = self._clock.now()
         rows = {
             judge_input.input_hash: {
@@ -58,7 +58,7 @@ class JudgeRows(Repository):
         return JudgeInput.from_json(found)
 
     def put_verdicts(self, verdicts: Sequence[StoredVerdict]) -> None:
-        """Keep verdicts; the same judge's newer word on a case takes the place of the older one."""
+        """Store verdicts; a newer verdict of the same judge on a case replaces the older one."""
         if not verdicts:
             return
         key = ("tenant", "run_id", "case_id", "repeat", "kind", "fingerprint_id")
@@ -67,7 +67,7 @@ class JudgeRows(Repository):
         self._connection.execute(upsert(self._connection, judge_verdicts, key=key, fresh=fresh), rows)
 
     def verdicts(self, run_id: str, *, fingerprint_id: str | None = None) -> list[StoredVerdict]:
-        """What was said of a run, by one judge or by all, in the order of cases."""
+        """Return the verdicts on a run, of one judge or of all, in the order of cases."""
         table = judge_verdicts
         wanted = self._select(table, table.c.run_id == run_id)
         if fingerprint_id is not None:
@@ -76,7 +76,7 @@ class JudgeRows(Repository):
         return [from_row(StoredVerdict, row, table) for row in self._connection.execute(wanted.order_by(*order))]
 
     def put_calibration(self, calibration: Calibration) -> None:
-        """Keep how a judge was calibrated, beside what was found before."""
+        """Store a calibration of a judge; earlier ones are kept."""
         row = {"tenant": self._tenant, **to_row(calibration, judge_calibrations)}
         self._connection.execute(judge_calibrations.insert().values(row))
 
@@ -100,7 +100,7 @@ class JudgeRows(Repository):
 
 
 class ReplyRows(Repository):
-    """Replies of models, by everything that moved them."""
+    """Cached replies of models, by a hash of the request."""
 
     def get(self, key: str) -> Mapping[str, Any] | None:
         """The reply under a key."""
@@ -116,17 +116,17 @@ class ReplyRows(Repository):
 
 
 class Balance(NamedTuple):
-    """What an account holds: all that was spent or is set aside."""
+    """The sum of an account: spent and reserved."""
 
     tokens: int
     nano_usd: int
 
 
 class SpendingRows(Repository):
-    """Accounts of what asking models costs. One statement checks and takes: nobody can come in between."""
+    """Accounts of the cost of models. One statement checks the limit and reserves, so no other call can interfere."""
 
     def reserve(self, account: str, reservation: str, most: Balance, limits: tuple[int | None, int | None]) -> bool:
-        """Set something aside; False when that would go beyond a limit, and then nothing is changed."""
+        """Reserve an amount; return False and change nothing if that would exceed a limit."""
         table = model_accounts
         opened = {"tenant": self._tenant, "account": account, "tokens": 0, "nano_usd": 0}
         self._connection.execute(insert(self._connection, table).values(opened).on_conflict_do_nothing())
@@ -142,7 +142,7 @@ class SpendingRows(Repository):
         return True
 
     def settle(self, reservation: str, cost: Balance) -> None:
-        """Put what it did cost in the place of what was set aside; doing so twice changes nothing."""
+        """Replace a reservation by the real cost; a second call changes nothing."""
         table = model_reservations
         found = self._connection.execute(self._select(table, table.c.reservation == reservation)).one_or_none()
         if found is None:
@@ -151,13 +151,13 @@ class SpendingRows(Repository):
         self._add(found.account, Balance(cost.tokens - found.tokens, cost.nano_usd - found.nano_usd))
 
     def balance(self, account: str) -> Balance:
-        """All that was spent or is set aside."""
+        """Return what was spent or is reserved."""
         table = model_accounts
         found = self._connection.execute(self._select(table, table.c.account == account)).one_or_none()
         return Balance(0, 0) if found is None else Balance(found.tokens, found.nano_usd)
 
     def open_reservations(self, account: str) -> int:
-        """Calls whose end was not seen."""
+        """Return the number of reservations that were not settled."""
         table = model_reservations
         counted = select(func.count()).select_from(table).where(self._mine(table), table.c.account == account)
         return int(self._connection.execute(counted).scalar_one())
@@ -178,7 +178,7 @@ BUNDLED = 0
 
 
 class PromptRows(Repository):
-    """What prompts of one tenant were made to say."""
+    """The prompt versions of one tenant."""
 
     def add(self, prompt_id: str, text: str, *, note: str = "", active: bool = True) -> PromptVersion:
         """A new version, numbered after the newest."""
@@ -229,7 +229,7 @@ class PromptRows(Repository):
         return {prompt.prompt_id: prompt for prompt in found}
 
     def begin_split(self, prompt_id: str, first: int, second: int) -> PromptSplit:
-        """Deal questions between two versions from now on; takes the place of the prompt's last split."""
+        """Start to split questions between two versions; replaces the prompt's last split."""
         made = PromptSplit(
             prompt_id=prompt_id, first=first, second=second, began_at=self._clock.now(), created_by=self._principal
         )
@@ -239,7 +239,7 @@ class PromptRows(Repository):
         return made
 
     def end_split(self, prompt_id: str) -> PromptSplit | None:
-        """Deal no more; None: nothing was dealt."""
+        """End the split of a prompt and return it; None if there was none."""
         running = self.split(prompt_id)
         if running is None or running.ended_at is not None:
             return None
@@ -254,7 +254,7 @@ class PromptRows(Repository):
         return None if row is None else from_row(PromptSplit, row, prompt_splits)
 
     def running_splits(self) -> list[PromptSplit]:
-        """Every split that deals questions now."""
+        """Return every running split."""
         wanted = self._select(prompt_splits, prompt_splits.c.ended_at.is_(None)).order_by(prompt_splits.c.prompt_id)
         return [from_row(PromptSplit, row, prompt_splits) for row in self._connection.execute(wanted)]
 

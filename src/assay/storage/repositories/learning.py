@@ -16,7 +16,7 @@ from assay.errors import BadValue, RecordNotFound
 from assay.records import Operation, RowKind
 from assay.records.learning import ChangeKind, LearnedTerm, LearningChange, TermEvidence, TermState
 from assay.storage.repositories.base import Bound, Repository, among, mine
-from assay.storage.repositories.history import Changes, Line
+from assay.storage.repositories.history import ChangedRow, Changes
 from assay.storage.rows import from_row, insert, to_row
 from assay.storage.tables import (
     eval_queries,
@@ -31,18 +31,18 @@ from assay.storage.tables import (
 
 # --- Votes and changes of memories ---
 #
-# `adjust` is the only way in which learning writes to a memory, and it knows four columns: whatever else a memory is
-# made of, its words above all, stays as it was written.
+# `adjust` is the only way in which learning writes to a memory, and it changes four columns only: all others, such as
+# the text, stay as they were written.
 
 LEARNED_COLUMNS = ("confidence", "validation_count", "tier", "learned_triggers")
-"""What learning may change of a memory. `updated_at` is not among them: to be voted for is not to be newer."""
+"""Columns of a memory that learning may change. A vote does not make a memory newer, so `updated_at` is not here."""
 
 
 LOOKED_BACK = 20_000
-"""Changes among which the votes of one principal are counted: a vote must not take longer the more there were."""
+"""Newest changes in which the votes of one principal are counted, so that a vote takes the same time in any store."""
 
 NEWEST = 10
-"""Votes of a memory that a search looks at: twice what makes it as sure as it can be."""
+"""Newest votes of a memory that a search reads: twice as many as have an effect."""
 
 
 class Tally(NamedTuple):
@@ -93,7 +93,7 @@ _TALLY = (
 )
 
 
-class Learning(Repository):
+class LearningRows(Repository):
     """Votes and changes of one tenant."""
 
     def __init__(self, bound: Bound) -> None:
@@ -124,7 +124,7 @@ class Learning(Repository):
         row = self._row(memory_id)
         own = (self._mine(memories), memories.c.id == memory_id)
         self._connection.execute(update(memories).where(*own).values(dict(changed)))
-        self._changes.append(Operation.UPDATE, [Line(RowKind.MEMORY, memory_id, row.number)])
+        self._changes.append(Operation.UPDATE, [ChangedRow(RowKind.MEMORY, memory_id, row.number)])
         return {name: getattr(row, name) for name in changed}
 
     def change(
@@ -136,7 +136,7 @@ class Learning(Repository):
         *,
         writer: str | None = None,
     ) -> None:
-        """Change a memory and write down what was there, in the name of the scope's principal if none is said."""
+        """Change a memory and record its earlier values; the actor is the scope's principal unless one is given."""
         before = self.adjust(memory_id, after)
         made = LearningChange(
             memory_id=memory_id,
@@ -152,12 +152,12 @@ class Learning(Repository):
         self._connection.execute(learning_changes.insert().values({"tenant": self._tenant, **row}))
 
     def count_access(self, memory_id: str) -> None:
-        """One more read of a memory. No search looks at it, so no index need be told."""
+        """Count one more read of a memory. Search does not use it, so the change log is not written."""
         own = (self._mine(memories), memories.c.id == memory_id)
         self._connection.execute(update(memories).where(*own).values(access_count=memories.c.access_count + 1))
 
     def vote(self, memory_id: str, ballot: str, *, useful: bool) -> bool:
-        """Cast a ballot in the name of the scope's principal; False when it was cast before."""
+        """Cast a ballot of the scope's principal; return False if it was cast before."""
         row = {
             "tenant": self._tenant,
             "memory_id": memory_id,
@@ -179,7 +179,7 @@ class Learning(Repository):
         return found
 
     def votes_alone(self, *, since: datetime) -> int:
-        """How many standing votes of the scope's principal moved a memory while nobody else said the same."""
+        """Count valid votes of the scope's principal that changed a memory without agreement of another principal."""
         table = learning_changes
         newest = select(func.coalesce(func.max(table.c.id), 0) - LOOKED_BACK).scalar_subquery()
         wanted = select(table.c.detail).where(
@@ -193,7 +193,7 @@ class Learning(Repository):
         return sum(bool(row.detail.get("alone")) for row in self._connection.execute(wanted))
 
     def useful_votes(self, memory_ids: Collection[str], *, newest: int = NEWEST) -> list[UsefulVote]:
-        """Votes for these memories that moved them and stand, of the newest of each; those on no known question not."""
+        """Return the newest valid votes that changed these memories, without votes on questions no longer known."""
         found = [row for memory_id in memory_ids for row in self._rows(_VOTES, memory_id=memory_id, newest=newest)]
         praising = [row for row in found if row.detail.get("useful") and row.detail.get("query_id")]
         asked = self._questions({row.detail["query_id"] for row in praising})
@@ -211,7 +211,7 @@ class Learning(Repository):
         return {row.query_id: row.query for row in rows}
 
     def remove_votes(self, memory_id: str, ballots: Collection[str]) -> None:
-        """Take ballots back."""
+        """Withdraw ballots."""
         chosen = (memory_votes.c.memory_id == memory_id, self._among(memory_votes.c.ballot, ballots))
         self._connection.execute(delete(memory_votes).where(self._mine(memory_votes), *chosen))
 
@@ -234,7 +234,7 @@ class Learning(Repository):
     ) -> list[LearningChange]:
         """Return changes in their order: of one memory, by one writer, from a moment on, behind a change.
 
-        Changes that were taken back are left out, unless `undone` asks for them.
+        Undone changes are left out unless `undone` is given.
         """
         table = learning_changes
         conditions: list[ColumnElement[bool]] = [] if undone else [table.c.undone_at.is_(None)]
@@ -250,13 +250,13 @@ class Learning(Repository):
         return [from_row(LearningChange, row, table) for row in self._connection.execute(wanted.limit(limit))]
 
     def rebase(self, change_id: int, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-        """Say what a change came to after earlier ones were undone."""
+        """Update the values of a change after earlier ones were undone."""
         chosen = (self._mine(learning_changes), learning_changes.c.id == change_id)
         said = {"before": dict(before), "after": dict(after)}
         self._connection.execute(update(learning_changes).where(*chosen).values(said))
 
     def mark_undone(self, ids: Collection[int]) -> None:
-        """Say that changes were undone now."""
+        """Mark changes as undone now."""
         chosen = (self._mine(learning_changes), self._among(learning_changes.c.id, ids))
         self._connection.execute(update(learning_changes).where(*chosen).values(undone_at=self._clock.now()))
 
@@ -297,11 +297,11 @@ _APPLIED = select(learned_terms.c.memory_id, learned_terms.c.term, learned_terms
 )
 
 
-class LearnedTerms(Repository):
+class LearnedTermRows(Repository):
     """The learned terms of one tenant."""
 
-    def applied(self, memory_ids: Collection[str]) -> list[AppliedTerm]:
-        """What these memories have learned and search may use."""
+    def list_applied(self, memory_ids: Collection[str]) -> list[AppliedTerm]:
+        """Return the learned terms of these memories that search may use."""
         return [AppliedTerm(*row) for row in self._rows(_APPLIED, ids=memory_ids)] if memory_ids else []
 
     def of(self, *, memory_id: str | None = None, states: Collection[TermState] = ()) -> list[LearnedTerm]:
@@ -316,7 +316,7 @@ class LearnedTerms(Repository):
         return [from_row(LearnedTerm, row, learned_terms) for row in self._connection.execute(wanted)]
 
     def put(self, term: LearnedTerm) -> None:
-        """Keep a term as it stands now."""
+        """Store the current state of a term."""
         row = to_row(term, learned_terms)
         wanted = insert(self._connection, learned_terms).values({"tenant": self._tenant, **row})
         fresh = {name: wanted.excluded[name] for name in row if name not in ("memory_id", "term")}
@@ -344,7 +344,7 @@ class LearnedTerms(Repository):
         return [from_row(TermEvidence, row, table) for row in self._connection.execute(wanted)]
 
     def remove_evidence(self, memory_id: str, terms: Collection[str], *, principal: str | None = None) -> None:
-        """Forget what some terms rest on, or one principal's part of it."""
+        """Delete the evidence of some terms, or one principal's part of it."""
         table = learning_evidence
         chosen: list[ColumnElement[bool]] = [table.c.memory_id == memory_id, self._among(table.c.term, terms)]
         if principal is not None:
@@ -361,12 +361,12 @@ class LearnedTerms(Repository):
         self._connection.execute(learning_cycles.insert().values(tenant=self._tenant, **cycle._asdict()))
 
     def progress(self) -> Progress:
-        """How far learning has come; nowhere, if nothing is stored."""
+        """Return the progress of learning; zero if none is stored."""
         row = self._connection.execute(self._select(learning_progress)).one_or_none()
         return Progress() if row is None else Progress(*row[1:])
 
     def put_progress(self, **changed: Any) -> None:
-        """Keep how far learning has come; what is not said stays."""
+        """Store some fields of the progress of learning; the others stay."""
         known = self.progress()._replace(**changed)._asdict()
         wanted = insert(self._connection, learning_progress).values(tenant=self._tenant, **known)
         fresh = {name: wanted.excluded[name] for name in known}

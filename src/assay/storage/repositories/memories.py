@@ -48,9 +48,9 @@ from assay.records import (
     values,
 )
 from assay.records.memory import FORGOTTEN_MARK, QUARANTINED_MARK, RESERVED, author_of
-from assay.storage.repositories.base import Bound, Repository, among, draw, mine, sheltered
-from assay.storage.repositories.chunks import ChunkVector, ChunkWriter, Indexed, Saved, Triggers, check
-from assay.storage.repositories.history import Changes, Line
+from assay.storage.repositories.base import Bound, Repository, among, draw, mine, open_savepoint
+from assay.storage.repositories.chunks import ChunkVector, ChunkWriter, Indexed, Saved, TriggerRows, check
+from assay.storage.repositories.history import ChangedRow, Changes
 from assay.storage.rows import TextType, from_row, to_row, upsert
 from assay.storage.tables import chunks, edges, memories
 
@@ -60,8 +60,8 @@ _TAGS = type_coerce(memories.c.tags, TextType)
 _METADATA = type_coerce(memories.c.metadata, TextType)
 
 
-def tagged(connection: Connection, tag: str) -> ColumnElement[bool]:
-    """The tag's JSON stands somewhere in the list's, which is quick to see; then that it is an item of it."""
+def has_tag(connection: Connection, tag: str) -> ColumnElement[bool]:
+    """Return the condition that a memory has a tag: a quick text search in the JSON first, then an exact test."""
     written = canonical_json(tag)
     tag_given = bindparam(None, tag, type_=TextType)
     if connection.dialect.name == "sqlite":
@@ -74,8 +74,8 @@ def tagged(connection: Connection, tag: str) -> ColumnElement[bool]:
 
 
 def status_of(connection: Connection) -> ColumnElement[str]:
-    """The status of a memory, as `MemoryRecord.status` tells it."""
-    # A set-apart memory never held: it is superseded from the moment it would have been valid.
+    """Return the status of a memory, as `MemoryRecord.status` computes it."""
+    # A quarantined memory was never valid: it is superseded from the moment its validity begins.
     never_held = memories.c.superseded_at == memories.c.valid_from
     return case(
         (memories.c.superseded_at.is_(None), literal(MemoryStatus.CURRENT.value)),
@@ -86,20 +86,20 @@ def status_of(connection: Connection) -> ColumnElement[str]:
 
 
 def is_forgotten(connection: Connection) -> ColumnElement[bool]:
-    """Whether a memory is forgotten; a database looks into the JSON of set-apart memories only."""
+    """Whether a memory is forgotten; the JSON is read for quarantined memories only."""
     never_held = memories.c.superseded_at == memories.c.valid_from
     return case((never_held, _has_mark(connection, FORGOTTEN_MARK)), else_=literal(False))
 
 
 def conditions(connection: Connection, wanted: MemoryFilter) -> Iterator[ColumnElement[bool]]:
-    """What a memory has to be for a list to show it."""
+    """Yield the conditions of a filter of memories."""
     if wanted.folder == "":
         yield memories.c.folder == ""
     elif wanted.folder is not None:
         folder = wanted.folder.strip("/")
         inside = memories.c.folder.startswith(f"{folder}/", autoescape=True)
         yield or_(memories.c.folder == folder, inside)
-    yield from (tagged(connection, tag) for tag in wanted.tags)
+    yield from (has_tag(connection, tag) for tag in wanted.tags)
     if wanted.tier is not None:
         yield memories.c.tier == str(wanted.tier)
     if wanted.since is not None:
@@ -118,11 +118,11 @@ def _has_mark(connection: Connection, mark: str) -> ColumnElement[bool]:
 
 # --- Memories ---
 #
-# Every change of a row is told to the change log in the same transaction, and so is everything that hangs on it: full
-# text, vectors, trigger phrases. A chunk keeps its number for as long as it stands; new chunks have new numbers.
+# Every change of a row is written to the change log in the same transaction, and so are the rows that depend on it:
+# full text, vectors, trigger phrases. A chunk keeps its number; new chunks get new numbers.
 
 PAGE = 1_000
-# Asked at every save, so they are put together once.
+# Used at every save, so they are built once.
 _ADD = memories.insert()
 _BY_NUMBERS = select(memories).where(mine(memories), among(memories.c.number, "numbers"))
 _NUMBERS = select(memories.c.id, memories.c.number).where(mine(memories), among(memories.c.id, "ids"))
@@ -155,7 +155,7 @@ class Memories(Repository):
         super().__init__(bound)
         self._changes = Changes(bound)
         self._chunks = ChunkWriter(bound)
-        self._triggers = Triggers(bound)
+        self._triggers = TriggerRows(bound)
         self._indexed = Indexed(bound)
 
     def add(self, memory: MemoryRecord, pieces: Sequence[Chunk] = ()) -> None:
@@ -175,11 +175,11 @@ class Memories(Repository):
             for item, number in zip(batch, drawn.memories, strict=True)
         ]
         try:
-            with sheltered(self._connection) if len(rows) == 1 else self._connection.begin_nested():
+            with open_savepoint(self._connection) if len(rows) == 1 else self._connection.begin_nested():
                 self._insert(_ADD, rows)
         except IntegrityError as problem:
             raise self._id_taken_error(batch) from problem
-        lines = [Line(RowKind.MEMORY, row["id"], row["number"]) for row in rows]
+        lines = [ChangedRow(RowKind.MEMORY, row["id"], row["number"]) for row in rows]
         lines += self._chunks.insert(batch, drawn.chunks)
         self._changes.append(Operation.INSERT, lines)
         self._triggers.keep([item.memory for item in batch])
@@ -202,7 +202,7 @@ class Memories(Repository):
         if before is None:
             raise _missing(memory.id)
         self._connection.execute(update(memories).where(*mine).values(to_row(memory, memories)))
-        self._changes.append(Operation.UPDATE, [Line(RowKind.MEMORY, memory.id, before.number)])
+        self._changes.append(Operation.UPDATE, [ChangedRow(RowKind.MEMORY, memory.id, before.number)])
         new_triggers = tuple(before.triggers) != memory.triggers
         if new_triggers:
             self._triggers.replace(memory)
@@ -214,7 +214,7 @@ class Memories(Repository):
             self._chunks.reword(memory)
 
     def remove(self, memory_id: str) -> None:
-        """Delete a memory with its chunks and edges, and whatever else hangs on it."""
+        """Delete a memory with its chunks, edges and all other rows that belong to it."""
         touching = or_(edges.c.source_id == memory_id, edges.c.target_id == memory_id)
         self._connection.execute(delete(edges).where(self._mine(edges), touching))
         self._chunks.erase(memory_id)
@@ -223,7 +223,7 @@ class Memories(Repository):
         if number is None:
             raise _missing(memory_id)
         self._connection.execute(delete(memories).where(*mine))
-        self._changes.append(Operation.DELETE, [Line(RowKind.MEMORY, memory_id, number)])
+        self._changes.append(Operation.DELETE, [ChangedRow(RowKind.MEMORY, memory_id, number)])
 
     def get(self, memory_id: str) -> MemoryRecord:
         """The memory with that id."""
@@ -269,13 +269,13 @@ class Memories(Repository):
         return {row.source_id: row.source_hash for row in self._connection.execute(wanted)}
 
     def constitutional(self, *, include_superseded: bool = False) -> list[MemoryRecord]:
-        """Every constitutional memory that still holds, oldest first; with a word, also those that once did."""
-        # Spelt out, not bound: only then does the database know that its index of these rows will do.
+        """Return every valid constitutional memory, oldest first; `include_superseded` adds the superseded ones."""
+        # A literal, not a parameter: only then does the database know that it can use its partial index.
         wanted = _EVERY_LAW if include_superseded else _CURRENT_LAWS
         return [from_row(MemoryRecord, row, memories) for row in self._rows(wanted)]
 
     def never_held(self) -> list[MemoryRecord]:
-        """Memories that were superseded the moment they would have been valid, oldest first: those set apart."""
+        """Return the quarantined memories, oldest first: those superseded at the start of their validity."""
         wanted = self._select(memories, memories.c.superseded_at == memories.c.valid_from)
         return [
             from_row(MemoryRecord, row, memories)
@@ -298,7 +298,7 @@ class Memories(Repository):
         return [from_row(MemoryRecord, row, memories) for row in self._connection.execute(wanted)]
 
     def matching(self, wanted: MemoryFilter, *, after: str | None = None, limit: int = PAGE) -> list[MemoryRecord]:
-        """Up to `limit` memories that a filter lets through, newest first (by id), beginning after one of them."""
+        """Return up to `limit` memories that match a filter, newest first (by id), after a given one."""
         chosen = self._select(memories, *conditions(self._connection, wanted))
         if after is not None:
             chosen = chosen.where(memories.c.id < after)
@@ -306,7 +306,7 @@ class Memories(Repository):
         return [from_row(MemoryRecord, row, memories) for row in rows]
 
     def count_matching(self, wanted: MemoryFilter) -> dict[MemoryStatus, int]:
-        """How many memories a filter lets through, by status; a status that none has is absent."""
+        """Count the memories that match a filter, by status; a status without memories is absent."""
         status = status_of(self._connection).label("status")
         chosen = select(status).where(self._mine(memories), *conditions(self._connection, wanted))
         inner = chosen.subquery()
@@ -315,7 +315,7 @@ class Memories(Repository):
         return {status: found[status] for status in MemoryStatus if status in found}
 
     def forgotten_sources(self) -> set[tuple[str, str | None]]:
-        """Source id and content hash of every forgotten memory: taking a file in again must not bring it back."""
+        """Return source id and content hash of every forgotten memory, so that ingesting does not bring it back."""
         hidden = (memories.c.source_id.is_not(None), is_forgotten(self._connection))
         wanted = select(memories.c.source_id, memories.c.source_hash).where(self._mine(memories), *hidden)
         return {(row.source_id, row.source_hash) for row in self._connection.execute(wanted)}
@@ -434,7 +434,7 @@ class Edges(Repository):
         """Keep an edge; the same source, target and kind take the new strength and evidence."""
         wanted = upsert(self._connection, edges, key=_KEY, fresh=("strength", "evidence", "created_at"))
         try:
-            with sheltered(self._connection):
+            with open_savepoint(self._connection):
                 self._insert(wanted, [{"tenant": self._tenant, **to_row(edge, edges)}])
         except IntegrityError as problem:
             raise RecordNotFound(

@@ -19,21 +19,21 @@ from assay.records.memory import author_of
 from assay.storage.full_text import FullTextQuery, check
 from assay.storage.repositories.base import Bound, Repository, among, mine
 from assay.storage.repositories.chunks import full_text
-from assay.storage.repositories.memories import tagged
+from assay.storage.repositories.memories import has_tag
 from assay.storage.rows import TextType, read_moment
 from assay.storage.tables import chunks, memories
 
 # --- Candidates for ranking ---
 #
-# A search looks at hundreds and shows ten, and rows are kept by the ten thousand (`assay.index.state`). So a memory is
-# read once however many of its passages are candidates, lists stay as they are stored until somebody looks at them,
-# and what many rows say alike is said by one object.
+# A search reads hundreds of candidates and shows ten, and tens of thousands of rows are cached (`assay.index.state`).
+# So a memory is read once however many of its passages are candidates, lists are parsed only when they are used, and
+# equal values share one object.
 
 
 class CandidateMemory(NamedTuple):
     """The memory of a candidate. Times are seconds since 1970, exact to the microsecond.
 
-    Only what changes with a line in the change log: rows are kept until one comes.
+    It holds only fields whose changes are in the change log: cached rows are dropped when a change comes.
     """
 
     id: str
@@ -48,7 +48,7 @@ class CandidateMemory(NamedTuple):
     updated_at: float
     valid_from: float
     superseded_at: float | None
-    """Until when it held; None while it does."""
+    """When it was superseded; None: it is valid."""
 
     @classmethod
     def of(cls, row: Iterable[Any]) -> Self:
@@ -76,7 +76,7 @@ class CandidateMemory(NamedTuple):
 
     @property
     def learned_triggers(self) -> list[str]:
-        """What it learned from use."""
+        """The terms it learned from use."""
         return _list(self.stored_learned_triggers)
 
 
@@ -127,8 +127,8 @@ def _list(stored: str) -> list[str]:
 
 # --- Passages ---
 #
-# Nothing here makes checked records: a search looks at hundreds of rows and shows ten. Everything is asked for many
-# numbers at once.
+# Rows are returned as plain tuples without validation: a search reads hundreds of rows and shows ten. Every method
+# takes many numbers at once.
 
 FULL_TEXT_BUDGET_S = 0.25
 PAGE = 5_000
@@ -230,16 +230,16 @@ class Passages(Repository):
         self._full_text = full_text(self._connection, self._tenant)
 
     def matching(self, query: FullTextQuery, limit: int, *, budget_s: float = FULL_TEXT_BUDGET_S) -> list[int]:
-        """The numbers of the newest passages that match; `SearchTimeout` when that takes longer than the budget."""
+        """Return the numbers of the newest passages that match; raise `SearchTimeout` beyond the budget."""
         check(query)
         return self._full_text.matching(query, limit, budget_s=budget_s)
 
     def words(self, numbers: Sequence[int]) -> dict[int, str]:
         """The analysed words of these passages (`AnalysedPassage.lines`); a number that is gone is left out."""
-        return {passage.number: passage.lines() for passage in self._full_text.analysed(numbers)}
+        return {passage.number: passage.lines() for passage in self._full_text.read_words(numbers)}
 
     def candidates(self, numbers: Iterable[int]) -> list[Candidate]:
-        """What ranking wants to know of these passages; a number that is gone is left out."""
+        """Return these passages with the fields that ranking uses; missing numbers are left out."""
         return self._with_memories(self._rows(BY_NUMBER, numbers=numbers))
 
     def first_candidates(self, memory_ids: Iterable[str]) -> list[Candidate]:
@@ -250,7 +250,7 @@ class Passages(Repository):
         """The texts of these passages."""
         return {row.number: row.text for row in self._rows(_TEXTS, numbers=numbers)}
 
-    def shown(self, numbers: Iterable[int]) -> dict[int, ShownPassage]:
+    def read_shown(self, numbers: Iterable[int]) -> dict[int, ShownPassage]:
         """These passages as they are shown; a number that is gone is left out."""
         return {row.number: ShownPassage(*row) for row in self._rows(_SHOWN, numbers=numbers)}
 
@@ -283,7 +283,9 @@ class Passages(Repository):
         self, *, tags: Sequence[str] = (), entity_type: str | None = None, context_type: str | None = None
     ) -> list[int]:
         """The numbers of memories that have every one of these tags and are of these types."""
-        wanted = select(memories.c.number).where(self._mine(memories), *(tagged(self._connection, tag) for tag in tags))
+        wanted = select(memories.c.number).where(
+            self._mine(memories), *(has_tag(self._connection, tag) for tag in tags)
+        )
         if entity_type is not None:
             wanted = wanted.where(memories.c.entity_type == entity_type)
         if context_type is not None:

@@ -1,11 +1,11 @@
-"""Run statements that were built once straight at SQLite's driver.
+"""Prepared statements that SQLite's driver executes directly.
 
-SQLAlchemy spends several times as long on a small statement as SQLite does: it looks the statement up in its cache,
-makes a context, a cursor and a result. A search runs a dozen such statements, a save two dozen. `prepare_query` and
-`prepare_insert` ask SQLAlchemy once for the SQL text, the order of the parameters and the conversions of the column
-types; from then on the driver is called.
+For a small statement SQLAlchemy takes several times as long as SQLite itself: it looks the statement up in its cache
+and makes a context, a cursor and a result. A search runs a dozen such statements, a save two dozen. `prepare_query` and
+`prepare_insert` let SQLAlchemy compile the SQL text, the order of the parameters and the conversions of the column
+types once; afterwards the driver is called directly.
 
-PostgreSQL keeps SQLAlchemy's way: there a statement costs a round trip, beside which the rest is small.
+PostgreSQL statements go through SQLAlchemy: there the round trip takes most of the time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _Parameter(NamedTuple):
 
     name: str
     is_fixed: bool
-    """Whether the statement itself says the value."""
+    """Whether the value is part of the statement."""
     fixed: Any
     """That value, as the driver takes it."""
     convert: Convert | None
@@ -110,7 +110,7 @@ def run_sql(connection: Connection, driver: sqlite3.Connection | None, sql: str,
 
 
 def as_sqlalchemy_raises(problem: sqlite3.Error, sql: str) -> Exception:
-    """Return a driver's error as the one that SQLAlchemy raises for it; `assay.storage.backend` knows those."""
+    """Return a driver's error as SQLAlchemy would raise it, so that `assay.storage.backend` can translate it."""
     return DBAPIError.instance(sql, None, problem, sqlite3.Error, hide_parameters=True)
 
 

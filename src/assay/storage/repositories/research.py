@@ -109,7 +109,7 @@ def bin_of(score: float) -> int:
     return max(place for place in range(BINS) if score >= place / BINS)
 
 
-def added(parts: Iterable[ResearchTotals]) -> ResearchTotals:
+def add_totals(parts: Iterable[ResearchTotals]) -> ResearchTotals:
     """Several totals together; days stay apart, in their order."""
     listed = list(parts)
     days: dict[date, DayOfResearch] = {}
@@ -248,13 +248,13 @@ class ResearchRows(Repository):
         return ResearchPage(tuple(_session(row) for row in rows[:limit]), more)
 
     def each(self, wanted: ResearchFilter | None = None, *, limit: int = 100_000) -> Iterator[ResearchSession]:
-        """Sessions oldest first, one after the other, for whoever looks for patterns."""
+        """Yield sessions, oldest first, for the analysis of patterns."""
         found = self._matching(select(research_sessions), wanted).order_by(_OF.id).limit(limit)
         for row in self._connection.execution_options(yield_per=1_000).execute(found):
             yield _session(row)
 
     def questions_searched_for(self, *, newest: int = 10_000) -> dict[str, str]:
-        """By the id of each search that the newest sessions made: the question that somebody had asked."""
+        """Return the question of each search of the newest sessions, by the id of the search."""
         wanted = (
             select(_OF.question, research_traces.c.trace)
             .join(research_traces, research_traces.c.log_id == _OF.log_id)
@@ -269,7 +269,7 @@ class ResearchRows(Repository):
         return found
 
     def count(self, wanted: ResearchFilter | None = None) -> int:
-        """How many sessions a filter lets through."""
+        """Count the sessions that match a filter."""
         return int(self._connection.execute(self._matching(select(func.count()), wanted)).scalar_one())
 
     def totals(self, wanted: ResearchFilter | None = None) -> ResearchTotals:
@@ -283,9 +283,9 @@ class ResearchRows(Repository):
         ends = [
             ResearchFilter(since=window[0], until=window[1]) for window in (cut.before, cut.after) if window is not None
         ]
-        return added([*kept, *map(self._sum_sessions, ends)])
+        return add_totals([*kept, *map(self._sum_sessions, ends)])
 
-    def asked_again(self, wanted: ResearchFilter | None = None, *, newest: int = 2_000) -> AskedAgain:
+    def count_repeats(self, wanted: ResearchFilter | None = None, *, newest: int = 2_000) -> AskedAgain:
         """Count distinct questions among the newest sessions of a filter; same words are the same question."""
         found = self._matching(select(_OF.question), wanted).order_by(_OF.id.desc()).limit(newest).subquery()
         grouped = select(found.c.question, func.count().label("sessions")).group_by(found.c.question)
@@ -312,7 +312,7 @@ class ResearchRows(Repository):
         return found if count == sum(part.sessions for part in found) else None
 
     def _add_to_its_day(self, session: ResearchSession) -> None:
-        """Grow the totals of a session's day; on PostgreSQL, whoever else does so waits."""
+        """Add a session to the totals of its day; on PostgreSQL, other transactions that do so wait."""
         own = totals_of(session)
         day = own.days[0].day
         key = {"tenant": self._tenant, "day": day.isoformat()}
@@ -320,14 +320,14 @@ class ResearchRows(Repository):
         self._connection.execute(empty)
         same = (self._mine(research_days), research_days.c.day == key["day"])
         there = self._connection.execute(select(research_days.c.totals).where(*same).with_for_update()).scalar_one()
-        grown = added([from_json(day, there), own]) if there else own
+        grown = add_totals([from_json(day, there), own]) if there else own
         self._connection.execute(update(research_days).where(*same).values(totals=as_json(grown)))
 
     def _sum_sessions(self, wanted: ResearchFilter) -> ResearchTotals:
-        """Three looks at the table, however many days there are."""
+        """Sum up the sessions of a filter in three queries, however many days there are."""
         bins, iterations, types = self._tallies(wanted)
         return replace(
-            added(self._days(wanted)),
+            add_totals(self._days(wanted)),
             iterations=dict(sorted(iterations.items())),
             failed_dimensions=dict(sorted(self._count_failed(wanted).items())),
             failure_types={name: types[name] for name in sorted(types) if name},

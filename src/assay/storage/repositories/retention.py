@@ -1,7 +1,7 @@
-"""What is old enough to leave the log, and how it comes back.
+"""Archive old rows of the log, and restore them.
 
-Exempt are queries of an evaluation corpus and queries that somebody judged, with their feedback: they are evidence.
-Rows keep their number when they come back, unless another row has taken it since.
+Queries of an evaluation corpus and judged queries, with their feedback, are never archived: they are evidence. Restored
+rows keep their number, unless another row has taken it.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Retention(Repository):
         return self._remove(eval_feedback, numbers, ~_belongs_to_evidence())
 
     def bring_back(self, rows: Sequence[Mapping[str, Any]]) -> int:
-        """Put rows of an archive into their tables; what is there already stays as it is. How many were new."""
+        """Insert rows of an archive into their tables, skipping rows that exist; return how many were new."""
         queries = [row for row in rows if row["table"] == "eval_queries"]
         events = [row for row in rows if row["table"] == "eval_feedback"]
         return self._bring_back_queries(queries) + self._insert_missing(
@@ -133,7 +133,7 @@ class Retention(Repository):
         there = select(table.c[key]).where(self._mine(table), self._among(table.c[key], [row[key] for row in rows]))
         known = set(self._connection.execute(there).scalars())
         fresh = [row for row in {row[key]: row for row in rows}.values() if row[key] not in known]
-        # Numbers are the store's, not the tenant's: a row of anybody may have taken one.
+        # Numbers are shared by all tenants: a row of another tenant may have taken one.
         numbers = select(table.c.id).where(self._among(table.c.id, [row["id"] for row in fresh]))
         taken = set(self._connection.execute(numbers).scalars())
         for numbered in (True, False):

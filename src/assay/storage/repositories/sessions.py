@@ -35,7 +35,7 @@ from assay.storage.tables import eval_feedback, eval_judgments, eval_queries, kn
 
 
 class SessionRows(Repository):
-    """What is written down of one session, table by table."""
+    """The records of one session in each table."""
 
     def searches(self, session_id: str) -> list[LoggedQuery]:
         """Its searches in use, oldest first, without their candidates."""
@@ -124,7 +124,7 @@ class KnownFiles(Repository):
     """The files outside the database that hold rows of this tenant."""
 
     def note(self, path: str, kind: str) -> None:
-        """Remember that a file holds rows. Say so before it is written: a crash must not leave one unknown."""
+        """Record that a file holds rows. Call it before the file is written, so that a crash leaves no unknown file."""
         file = KnownFile(path=path, kind=kind, noted_at=self._clock.now())
         wanted = insert(self._connection, known_files).values({"tenant": self._tenant, **to_row(file, known_files)})
         self._connection.execute(wanted.on_conflict_do_nothing(index_elements=["tenant", "path"]))
@@ -149,7 +149,7 @@ NEWEST = 20_000
 
 
 def _count_alike(*, of_others: bool) -> Select[Any]:
-    """Newest first and without a subquery for the newest, so that SQLite stops reading at the last one wanted."""
+    """Build a statement that reads the newest first and without a subquery, so that SQLite stops at the limit."""
     columns = memory_saves.c
     near = (memories.c.tenant == columns.tenant) & (memories.c.id == columns.neighbour_id)
     newest = select(func.max(columns.id)).scalar_subquery() - NEWEST
@@ -182,14 +182,14 @@ class SaveRecord:
     memory_id: str | None = None
     """What now holds the content; None when it was refused for its quality."""
     would_reject: str | None = None
-    """What the gate would have said, had it been enforced."""
+    """The reason for which the gate would have rejected it, had it been enforced."""
     quality: float | None = None
     similarity: float | None = None
     """Of the nearest memory; None when none was compared."""
     neighbour_id: str | None = None
     source_id: str | None = None
     enforced: bool = True
-    """Whether the gate's word counted."""
+    """Whether the gate was enforced."""
     detail: Mapping[str, Any] = field(default_factory=dict)
     actor: str = ""
 
@@ -232,7 +232,7 @@ class Saves(Repository):
             self._insert(_ADD, rows)
 
     def import_many(self, saves: Sequence[SaveRecord]) -> None:
-        """Keep saves that a file tells of; it may hold secrets, where what the saver tells holds none."""
+        """Store saves from an imported file, masking secrets: saves of the saver are masked already."""
         self.record_many([replace(save, detail=mask_value(dict(save.detail))) for save in saves])
 
     def get(self, save_id: str) -> SaveRecord:
@@ -251,8 +251,8 @@ class Saves(Repository):
         found = self._read(self._among(memory_saves.c.memory_id, memory_ids))
         return sorted(found, key=lambda save: (save.at, save.save_id))
 
-    def known(self, save_ids: Sequence[str]) -> set[str]:
-        """Which of these saves are written down."""
+    def find_known(self, save_ids: Sequence[str]) -> set[str]:
+        """Return which of these saves are recorded."""
         wanted = select(memory_saves.c.save_id).where(
             self._mine(memory_saves), self._among(memory_saves.c.save_id, save_ids)
         )
@@ -285,8 +285,7 @@ class Saves(Repository):
         """Count an actor's newest saves, from a moment on, that were kept beside a memory this similar.
 
         Counting ends at `enough` and looks at the `NEWEST` saves of the store: it happens in every save of a program,
-        while others wait. With `of_others`, only saves beside what somebody else wrote count, and those that took its
-        place, too.
+        while others wait. With `of_others`, only saves beside or in place of another actor's memory count.
         """
         counted = self._rows(
             _ALIKE_OF_OTHERS if of_others else _ALIKE, actor=actor, similarity=similarity, since=since, enough=enough

@@ -35,14 +35,14 @@ from assay.errors import InputError, RecordNotFound
 from assay.records import Operation, RowKind
 from assay.storage.repositories.base import Bound, Meta, Repository, among, mine, model_key
 from assay.storage.repositories.chunks import ChunkVector, vector_row
-from assay.storage.repositories.history import Changes, Line
+from assay.storage.repositories.history import ChangedRow, Changes
 from assay.storage.rows import upsert
 from assay.storage.tables import chunks, memories, vectors
 
 # --- Nearest vectors by pgvector ---
 #
-# The index is partial and an expression, because one table holds every tenant and every length. Its statements spell
-# out tenant and model instead of binding them: only then can the planner know that the index will do.
+# The index is partial and over an expression, because one table holds every tenant and every vector length. Statements
+# contain tenant and model as literals, not parameters: only then does the planner use the index.
 
 LARGEST_EF = 1_000
 """What pgvector allows as `hnsw.ef_search`."""
@@ -56,8 +56,8 @@ class Near(NamedTuple):
     similarity: float
 
 
-class Question(NamedTuple):
-    """Whose vectors, of which model, near what, how many."""
+class NearestQuery(NamedTuple):
+    """A search for the nearest vectors: tenant, model, vector and limit."""
 
     tenant: str
     model: str
@@ -70,8 +70,8 @@ class Question(NamedTuple):
         return {"near": str(self.vector.astype(np.float16).tolist()), "limit": self.limit}
 
 
-def exactly(connection: Connection, asked: Question, numbers: Sequence[int] | None) -> list[Near]:
-    """Look at every vector, or at those with these numbers."""
+def exactly(connection: Connection, asked: NearestQuery, numbers: Sequence[int] | None) -> list[Near]:
+    """Search all vectors, or those with these numbers, without an index."""
     among = "" if numbers is None else "AND number = ANY(:numbers)"
     wanted = text(f"""
         SELECT number, vector <=> CAST(:near AS halfvec) AS distance FROM vectors
@@ -81,8 +81,8 @@ def exactly(connection: Connection, asked: Question, numbers: Sequence[int] | No
     return _near(connection.execute(wanted, given if numbers is None else {**given, "numbers": list(numbers)}))
 
 
-def by_index(connection: Connection, asked: Question) -> list[Near]:
-    """Ask the index, if there is one; going on until enough are found."""
+def by_index(connection: Connection, asked: NearestQuery) -> list[Near]:
+    """Search with the index, if there is one, until enough are found."""
     effort = min(max(2 * asked.limit, _LEAST_EF), LARGEST_EF)
     connection.execute(
         text("SELECT set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw.ef_search', :ef, true)"),
@@ -107,7 +107,7 @@ def build_index(connection: Connection, tenant: str, model: str, dimension: int)
     if has_index(connection, tenant, model):
         return False
     name = index_name(tenant, model)
-    # A build that was broken off leaves an index that is kept up to date but never used.
+    # An interrupted build leaves an index that is updated but never used.
     connection.execute(text(f"DROP INDEX CONCURRENTLY IF EXISTS {name}"))
     create_index(connection, tenant, model, dimension, how="CONCURRENTLY")
     return True
@@ -188,7 +188,7 @@ class Unembedded(NamedTuple):
 
 
 class _Prepared(NamedTuple):
-    """What is asked at every save and every change, put together once."""
+    """Statements that every save and every change uses, built once."""
 
     by_hashes: Select[Any]
     by_numbers: Select[Any]
@@ -237,7 +237,7 @@ class Vectors(Repository):
         self._meta.put(model_key(self._tenant), model)
 
     def put_many(self, model: str, rows: Sequence[NumberedVector]) -> None:
-        """Keep vectors of chunks that were saved before; followers of the change log are told."""
+        """Store vectors of existing chunks, and write the change log."""
         if not rows:
             return
         lines = self._lines([row.number for row in rows])
@@ -308,7 +308,7 @@ class Vectors(Repository):
         """The nearest chunks by cosine, or the nearest of these; PostgreSQL only. `exact` looks at every one."""
         if self._connection.dialect.name == "sqlite":
             raise InputError("SQLite does not search vectors", remedy="Use the derived vector index.")
-        asked = Question(self._tenant, model, vector, limit)
+        asked = NearestQuery(self._tenant, model, vector, limit)
         if exact or numbers is not None:
             return exactly(self._connection, asked, None if numbers is None else list(numbers))
         return by_index(self._connection, asked)
@@ -338,7 +338,7 @@ class Vectors(Repository):
     def _read(self, wanted: Select[Any]) -> VectorPage:
         return _page(self._connection.execute(wanted).all(), self._matrix)
 
-    def _lines(self, numbers: Sequence[int]) -> list[Line]:
+    def _lines(self, numbers: Sequence[int]) -> list[ChangedRow]:
         mine = (self._mine(chunks), self._among(chunks.c.number, numbers))
         wanted = select(chunks.c.number, chunks.c.memory_id, chunks.c.position).where(*mine).order_by(chunks.c.number)
         rows = self._connection.execute(wanted).all()
@@ -346,7 +346,7 @@ class Vectors(Repository):
             raise RecordNotFound(
                 f"there is no chunk with the number {min(absent)} in this scope", remedy="Save the memory first."
             )
-        return [Line(RowKind.CHUNK, f"{row.memory_id}#{row.position}", row.number) for row in rows]
+        return [ChangedRow(RowKind.CHUNK, f"{row.memory_id}#{row.position}", row.number) for row in rows]
 
 
 def _page(rows: Sequence[Row[*tuple[Any, ...]]], matrix: Callable[[list[bytes]], NDArray[np.float32]]) -> VectorPage:
