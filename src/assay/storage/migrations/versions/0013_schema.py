@@ -126,14 +126,19 @@ def upgrade() -> None:
     """Create every table."""
     create("meta", text("key", key=True), text("value"), text("updated_at"))
     _create_memories()
+    _create_edges()
+    _create_saves()
+    _create_flags()
     _create_chunks()
     _create_logs()
     _create_queries()
     _create_results()
     _create_experiments()
-    _create_learning()
+    _create_votes_and_learned_terms()
+    _create_learning_changes()
     _create_sessions()
     _create_judging()
+    _create_model_costs()
     _create_research()
     _create_access()
     if op.get_context().dialect.name == "sqlite":
@@ -181,6 +186,9 @@ def _create_memories() -> None:
     op.create_index("memories_by_source_id", "memories", ["source_id", "tenant"])
     law = sql("tier = 'constitutional'")
     op.create_index("memories_constitutional", "memories", ["tenant", "number"], sqlite_where=law, postgresql_where=law)
+
+
+def _create_edges() -> None:
     create(
         "edges",
         text("tenant", key=True),
@@ -196,6 +204,9 @@ def _create_memories() -> None:
         *share("strength"),
     )
     op.create_index("edges_by_target", "edges", ["tenant", "target_id"])
+
+
+def _create_saves() -> None:
     create(
         "memory_saves",
         counter("id"),
@@ -220,6 +231,9 @@ def _create_memories() -> None:
     )
     op.create_index("memory_saves_by_memory", "memory_saves", ["memory_id", "tenant"])
     op.create_index("memory_saves_by_time", "memory_saves", ["tenant", "at"])
+
+
+def _create_flags() -> None:
     create(
         "flags",
         text("tenant", key=True),
@@ -250,7 +264,7 @@ def _create_chunks() -> None:
         whole("token_count"),
         text("heading_path"),
         text("text"),
-        # By the memory first: an index that begins with the tenant is a trap for checks of references.
+        # By the memory first: an index that begins with the tenant slows down checks of references (see `_index_by`).
         UniqueConstraint("memory_id", "position", "tenant", name="chunk_has_its_own_position"),
         UniqueConstraint("tenant", "number", name="chunk_is_of_one_tenant"),
         _of_a_memory("chunk_has_its_memory"),
@@ -586,8 +600,8 @@ def _create_ladder() -> None:
     op.create_index("ladder_steps_by_feature", "ladder_steps", ["tenant", "feature_id"])
 
 
-def _create_learning() -> None:
-    # Keys begin with the memory: an index that begins with the tenant is a trap for checks of references.
+def _create_votes_and_learned_terms() -> None:
+    # Keys begin with the memory: an index that begins with the tenant slows down checks of references (`_index_by`).
     create(
         "memory_votes",
         text("memory_id", key=True),
@@ -626,6 +640,9 @@ def _create_learning() -> None:
         _of_a_memory("evidence_has_its_memory", ondelete="CASCADE"),
         *not_negative("rank"),
     )
+
+
+def _create_learning_changes() -> None:
     create(
         "learning_changes",
         counter("id"),
@@ -733,6 +750,9 @@ def _create_judging() -> None:
         *yes_no("passed"),
     )
     op.create_index("judge_calibrations_by_judge", "judge_calibrations", ["tenant", "fingerprint_id", "made_at"])
+
+
+def _create_model_costs() -> None:
     create(
         "model_replies",
         text("tenant", key=True),
@@ -763,7 +783,7 @@ def _create_judging() -> None:
 def _create_research() -> None:
     _create_research_sessions()
     # No references: a table that others refer to may have no index that begins with the tenant, and sessions
-    # need theirs. A trace holds everything its session holds, so whatever erases the one finds the other.
+    # need theirs. A trace holds everything its session holds, so an erasure that finds the one finds the other.
     create(
         "research_traces",
         text("log_id", key=True),
