@@ -13,7 +13,7 @@ import heapq
 import sys
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from operator import attrgetter
 from typing import Protocol
@@ -204,18 +204,9 @@ def _end(connection: Connection, *, at_once: bool) -> bool:
 def within_files(limits: ConnectionLimits, files: int) -> ConnectionLimits:
     """Return the limits with no more connections than this process may have open files."""
     most = max(files - FILES_FOR_OTHERS, files // 4, 1)
-    return _fewer(limits, most) if limits.connections > most else limits
-
-
-def _fewer(limits: ConnectionLimits, most: int) -> ConnectionLimits:
-    return ConnectionLimits(
-        connections=most,
-        per_address=min(limits.per_address, max(most // 2, 1)),
-        head_s=limits.head_s,
-        body_s=limits.body_s,
-        idle_s=limits.idle_s,
-        stalled_s=limits.stalled_s,
-    )
+    if limits.connections <= most:
+        return limits
+    return replace(limits, connections=most, per_address=min(limits.per_address, max(most // 2, 1)))
 
 
 def raise_file_limit() -> int:

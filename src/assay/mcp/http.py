@@ -124,24 +124,24 @@ class McpGuard:
 
     async def _pass_on(self, scope: Scope, arrival: Arrival, caller: _Caller, receive: Receive, send: Send) -> None:
         """Read the body and let the application answer."""
-        given = arrival.headers
+        headers = arrival.headers
         if scope["method"] != "POST":
-            await self._in_session(scope, given, receive, send)
+            await self._in_session(scope, headers, receive, send)
             return
         reader = self._front.body_reader(arrival, caller)
         try:
-            body = await reader.read(given, receive)
+            body = await reader.read(headers, receive)
             again = replay_body(body, receive)
-            if _first(given, SESSION) is None and _keeps_sessions(given) and OPENING in body:
+            if _first(headers, SESSION) is None and _keeps_sessions(headers) and OPENING in body:
                 await self._open_session(scope, again, send)
             else:
-                await self._in_session(scope, given, again, send)
+                await self._in_session(scope, headers, again, send)
         finally:
             reader.release()
 
-    async def _in_session(self, scope: Scope, given: Headers, receive: Receive, send: Send) -> None:
+    async def _in_session(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         """Answer a request of an open session, or one without a session."""
-        session_id = _first(given, SESSION)
+        session_id = _first(headers, SESSION)
         session = None if session_id is None else self._sessions.find(session_id, _owner(scope[GRANT]))
         if session is None:
             await self._app(scope, receive, send)
@@ -174,7 +174,7 @@ class McpGuard:
         """End a session as its own client would: with DELETE."""
         headers = [(name, value) for name, value in scope["headers"] if name.lower() == b"host"]
         headers.append((SESSION.encode(), (session.session_id or "").encode()))
-        asked = {**scope, "method": "DELETE", "headers": headers, "user": _user(session.owner)}
+        request = {**scope, "method": "DELETE", "headers": headers, "user": _user(session.owner)}
 
         async def receive() -> Message:
             return {"type": "http.request", "body": b"", "more_body": False}
@@ -182,7 +182,7 @@ class McpGuard:
         async def send(message: Message) -> None:
             """Drop the answer."""
 
-        await self._app(asked, receive, send)
+        await self._app(request, receive, send)
 
 
 class _Watched:

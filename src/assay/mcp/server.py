@@ -201,17 +201,17 @@ def _progress(report: Report) -> Progress:
 
     Reported values only grow, as the protocol requires: a second count continues where the first one ended.
     """
-    before, last, told = 0.0, 0.0, -1
+    before, last, reported = 0.0, 0.0, -1
 
     def progress(done: float, of: float | None, what: str) -> None:
-        nonlocal before, last, told
+        nonlocal before, last, reported
         from_thread.check_cancelled()
         if done < last:
-            before, told = before + last, -1
+            before, reported = before + last, -1
         last = done
         percent = int(done * 100 // of) if of else int(done)
-        if percent != told:
-            told = percent
+        if percent != reported:
+            reported = percent
             from_thread.run(report, before + done, None if of is None else before + of, what)
 
     return progress
@@ -353,8 +353,8 @@ def make_error_result(problem: AssayError) -> types.CallToolResult:
 
 def _make_result(tool: Tool[Any, Any], result: Any) -> types.CallToolResult:
     structured = tool.structure(result)
-    said = {name: value for name, value in structured.items() if name != "about"}
-    read = json.dumps(said, ensure_ascii=False) if tool.readable is None else tool.readable(result)
+    visible = {name: value for name, value in structured.items() if name != "about"}
+    read = json.dumps(visible, ensure_ascii=False) if tool.readable is None else tool.readable(result)
     text = types.TextContent(type="text", text=frame_as_data(read, what=tool.name))
     return types.CallToolResult(content=[text], structured_content=structured)
 

@@ -82,8 +82,8 @@ def count_of(count: int, what: str) -> str:
 
 def tone(word: object) -> str:
     """The CSS class that colours a status; empty for a status that is neither good nor bad."""
-    said = str(word).lower().replace(" ", "_")
-    return next((name for name, words in _TONES.items() if said in words), "")
+    status = str(word).lower().replace(" ", "_")
+    return next((name for name, words in _TONES.items() if status in words), "")
 
 
 def score_tone(value: float | None) -> str:

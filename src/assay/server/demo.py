@@ -91,11 +91,11 @@ def fill(engine: Engine, settings: Settings, report: Report) -> None:
     if is_filled(settings):
         return
     scope = wiring.scope_of(settings)
-    asked = load_dataset(QUESTION_DATASET)
-    _take_in(engine, scope, asked, report)
-    _share(settings, asked)
+    loaded = load_dataset(QUESTION_DATASET)
+    _take_in(engine, scope, loaded, report)
+    _share(settings, loaded)
     _take_in(engine, scope, load_dataset(MEMORY_DATASET), report)
-    dataset = for_scoring(asked).dataset
+    dataset = for_scoring(loaded).dataset
     runs = _run_all(dataset, settings, report)
     _ask(engine, settings, scope, dataset, report)
     _climb(engine, scope, dataset, runs, report)
@@ -171,7 +171,7 @@ def _judge(engine: Engine, scope: Scope, dataset: Dataset) -> None:
     with engine.store.reading(scope) as work:
         memory_of = {memory.source_id: memory.id for memory in work.memories.page(limit=10_000)}
     now = engine.clock.now()
-    asked = [
+    queries = [
         LoggedQuery(
             query_id=f"{dataset.name}-{case.id}",
             query=case.query,
@@ -196,5 +196,5 @@ def _judge(engine: Engine, scope: Scope, dataset: Dataset) -> None:
         if document in memory_of
     ]
     with engine.store.writing(scope) as work:
-        work.queries.add_many(asked)
+        work.queries.add_many(queries)
         work.judgments.put_many(grades)

@@ -49,7 +49,7 @@ class EarlierAnswer(NamedTuple):
     body: bytes
 
 
-def make_keyed_write(scope: Scope, key: str, asked: bytes, body: bytes) -> KeyedWrite:
+def make_keyed_write(scope: Scope, key: str, target: bytes, body: bytes) -> KeyedWrite:
     """Return a request with its key; refuse (422) a key that is not a valid id."""
     try:
         values.identifier(key, "Idempotency-Key")
@@ -57,7 +57,7 @@ def make_keyed_write(scope: Scope, key: str, asked: bytes, body: bytes) -> Keyed
         raise RequestRefused(422, problem.code, problem.message, remedy=problem.remedy) from problem
     # Two tokens with the same name are two callers, and neither gets the other's answers.
     caller = replace(scope, principal=scope.identity)
-    return KeyedWrite(caller, key, hashlib.sha256(asked + b"\n" + body).hexdigest())
+    return KeyedWrite(caller, key, hashlib.sha256(target + b"\n" + body).hexdigest())
 
 
 class Repeats:
@@ -67,32 +67,32 @@ class Repeats:
         self._store = store
         self._clock = clock
 
-    def begin(self, wanted: KeyedWrite) -> EarlierAnswer | None:
+    def begin(self, write: KeyedWrite) -> EarlierAnswer | None:
         """Reserve a key; return the earlier answer if the write was done before, None if it is to be done now."""
         now = self._clock.now()
-        principal = wanted.scope.principal
-        row = RequestKey(key=wanted.key, principal=principal, fingerprint=wanted.fingerprint, created_at=now)
-        with self._store.writing(wanted.scope) as work:
+        principal = write.scope.principal
+        row = RequestKey(key=write.key, principal=principal, fingerprint=write.fingerprint, created_at=now)
+        with self._store.writing(write.scope) as work:
             work.request_keys.remove_before(now - KEPT)
             found = work.request_keys.begin(row)
             if found is not None and found.status is None and now - found.created_at > STALE:
-                work.request_keys.forget(principal, wanted.key)
+                work.request_keys.forget(principal, write.key)
                 found = work.request_keys.begin(row)
-        return None if found is None else _read_earlier_answer(found, wanted)
+        return None if found is None else _read_earlier_answer(found, write)
 
-    def finish(self, wanted: KeyedWrite, status: int, body: bytes) -> None:
+    def finish(self, write: KeyedWrite, status: int, body: bytes) -> None:
         """Store an answer, or free the key of a request that may be tried again."""
-        with self._store.writing(wanted.scope) as work:
+        with self._store.writing(write.scope) as work:
             if status >= 500 or status in (409, 429):
-                work.request_keys.forget(wanted.scope.principal, wanted.key)
+                work.request_keys.forget(write.scope.principal, write.key)
             elif len(body) <= LONGEST_ANSWER:
-                kept = body.decode() if wanted.shown_once is None else _without_secrets(body, wanted.shown_once)
-                work.request_keys.finish(wanted.scope.principal, wanted.key, status, kept)
+                kept = body.decode() if write.shown_once is None else _without_secrets(body, write.shown_once)
+                work.request_keys.finish(write.scope.principal, write.key, status, kept)
 
-    def release(self, wanted: KeyedWrite) -> None:
+    def release(self, write: KeyedWrite) -> None:
         """Free the key of a write whose answer cannot be repeated."""
-        with self._store.writing(wanted.scope) as work:
-            work.request_keys.forget(wanted.scope.principal, wanted.key)
+        with self._store.writing(write.scope) as work:
+            work.request_keys.forget(write.scope.principal, write.key)
 
 
 class RecordingSend:
@@ -131,19 +131,19 @@ def _without_secrets(body: bytes, shown_once: ShownOnce) -> str:
     return json.dumps({**answer, **hidden, "notice": shown_once.notice}, separators=(",", ":"), ensure_ascii=False)
 
 
-def _read_earlier_answer(found: RequestKey, wanted: KeyedWrite) -> EarlierAnswer:
-    if found.fingerprint != wanted.fingerprint:
+def _read_earlier_answer(found: RequestKey, write: KeyedWrite) -> EarlierAnswer:
+    if found.fingerprint != write.fingerprint:
         raise RequestRefused(
             422,
             "key_reused",
-            f"the Idempotency-Key {wanted.key} was used for another request",
+            f"the Idempotency-Key {write.key} was used for another request",
             remedy="Give each write a key of its own.",
         )
     if found.status is None:
         raise RequestRefused(
             409,
             "still_under_way",
-            f"the request with the Idempotency-Key {wanted.key} is still running",
+            f"the request with the Idempotency-Key {write.key} is still running",
             remedy="Send it again in a few seconds.",
             headers={"Retry-After": "2"},
         )

@@ -309,8 +309,8 @@ class Peers:
 async def _answer(tell: AnswerPeer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     # A peer that disconnects or sends something else is ignored.
     with suppress(OSError, ValueError, TimeoutError):
-        asked = json.loads(await asyncio.wait_for(reader.readline(), ANSWER_S))
-        async for line in tell(asked["tenant"], asked["ticket"]):
+        request = json.loads(await asyncio.wait_for(reader.readline(), ANSWER_S))
+        async for line in tell(request["tenant"], request["ticket"]):
             writer.write(_encode_line(line))
             await writer.drain()
     writer.close()

@@ -76,20 +76,20 @@ _WORDS = {
 
 
 def problems(connection: Connection) -> list[str]:
-    """What does not hold, in words; nothing when the store is whole."""
+    """Describe where the tables contradict each other; an empty list if the store is consistent."""
     found: list[str] = []
     words = _WORDS[connection.dialect.name]
     for promise, question in _QUESTIONS.items():
-        asked = question.replace("FROM words", f"FROM {words}")
-        offenders = [str(row[0]) for row in connection.execute(text(f"{asked} LIMIT {LIMIT}"))]
+        query = question.replace("FROM words", f"FROM {words}")
+        offenders = [str(row[0]) for row in connection.execute(text(f"{query} LIMIT {LIMIT}"))]
         found += [f"{promise}: {offender}" for offender in offenders]
     return found + _stray_triggers(connection)
 
 
 def _stray_triggers(connection: Connection) -> list[str]:
-    """Phrases are made by the program, not by SQL: they are compared here."""
+    """Compare stored trigger phrases with those of the memories; SQL alone cannot, as Assay computes phrases."""
     kept = set(map(tuple, connection.execute(text("SELECT tenant, memory_id, phrase FROM memory_triggers"))))
-    wanted = {
+    expected = {
         (tenant, memory_id, phrase)
         for tenant, memory_id, triggers in connection.execute(
             text("SELECT tenant, id, triggers FROM memories WHERE triggers <> '[]'")
@@ -99,8 +99,8 @@ def _stray_triggers(connection: Connection) -> list[str]:
     return [
         f"{promise}: {memory_id} {phrase!r}"
         for promise, stray in (
-            ("trigger that cannot be looked up", wanted - kept),
-            ("trigger to look up that no memory has", kept - wanted),
+            ("trigger that cannot be looked up", expected - kept),
+            ("trigger to look up that no memory has", kept - expected),
         )
         for _, memory_id, phrase in islice(sorted(stray), LIMIT)
     ]

@@ -273,8 +273,8 @@ def upsert(
 def _upsert(
     dialect: str, table: Table, key: tuple[str, ...], fresh: tuple[str, ...]
 ) -> sqlite.Insert | postgresql.Insert:
-    wanted = _insert(dialect, table)
-    return wanted.on_conflict_do_update(index_elements=key, set_={name: wanted.excluded[name] for name in fresh})
+    statement = _insert(dialect, table)
+    return statement.on_conflict_do_update(index_elements=key, set_={name: statement.excluded[name] for name in fresh})
 
 
 @cache

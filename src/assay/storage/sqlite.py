@@ -247,10 +247,10 @@ def foreign_code_in(connection: sqlite3.Connection) -> list[str]:
 
     A trigger runs with every save that touches its table, so it can copy, change or delete what is saved.
     """
-    wanted = "SELECT type, name, tbl_name FROM sqlite_master WHERE type IN ('trigger', 'view') ORDER BY type, name"
+    statement = "SELECT type, name, tbl_name FROM sqlite_master WHERE type IN ('trigger', 'view') ORDER BY type, name"
     return [
         f"{kind} {name!r}" + (f" on {table}" if kind == "trigger" else "")
-        for kind, name, table in connection.execute(wanted)
+        for kind, name, table in connection.execute(statement)
     ]
 
 

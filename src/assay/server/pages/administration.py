@@ -48,7 +48,7 @@ def list_audit_entries(view: PageView) -> Page:
     return Page(
         template="audit.html",
         context={
-            "entries": [(entry, _write_detail(entry.detail)) for entry in rows.entries],
+            "entries": [(entry, canonical_json(entry.detail) if entry.detail else "") for entry in rows.entries],
             "chains": auditing.check_chains(store, view.scope, all_tenants=everyone).chains,
             "wanted": {name: view.query_value(name) for name in ("action", "actor", "target")},
             "range": chosen,
@@ -60,10 +60,6 @@ def list_audit_entries(view: PageView) -> Page:
             "first": view.with_query(before="") if before else None,
         },
     )
-
-
-def _write_detail(detail: object) -> str:
-    return canonical_json(detail) if detail else ""
 
 
 # --- `/evaluation/sign-ins`: signed-in browsers, and ending their sessions ---
@@ -139,12 +135,7 @@ def _again(checkpoint: Checkpoint, options: Any) -> str:
 
 
 def _list_settings(view: PageView) -> list[tuple[Any, str]] | None:
-    """Return every setting with its value; None for a caller who is not an operator."""
+    """Return every setting with its value, without secrets; None for a caller who is not an operator."""
     if not view.grant.allows(acts.SETTINGS_READ_ALL.policy):
         return None
-    return [(known, _value(view.settings, known)) for known in KNOWN]
-
-
-def _value(settings: Any, setting: Any) -> str:
-    """Return the value of a setting without secrets, such as the password in a store's address."""
-    return fit_to_show(getattr(settings, setting.name))
+    return [(setting, fit_to_show(getattr(view.settings, setting.name))) for setting in KNOWN]

@@ -186,30 +186,30 @@ class ApiGuard:
         reader = self._gates.front.body_reader(arrival, None if found.policy is PUBLIC else caller)
         try:
             body = await reader.read(arrival.headers, receive)
-            way = _Admitted(scope, replay_body(body, receive), reader=reader)
-            return await self._with_read_body(way, body, arrival, caller, found)
+            admitted = _Admitted(scope, replay_body(body, receive), reader=reader)
+            return await self._with_read_body(admitted, body, arrival, caller, found)
         except BaseException:
             reader.release()
             raise
 
     async def _with_read_body(
-        self, way: _Admitted, body: bytes, arrival: Arrival, caller: HttpCaller | None, found: FoundRoute
+        self, admitted: _Admitted, body: bytes, arrival: Arrival, caller: HttpCaller | None, found: FoundRoute
     ) -> _Admitted:
-        given = arrival.headers
-        scope, kind = way.scope, limits.kind_of(given)
+        headers = arrival.headers
+        scope, kind = admitted.scope, limits.kind_of(headers)
         check = partial(limits.check_body, kind, body, forms=not scope["path"].startswith("/api/"))
         # Checking a long body would block the event loop.
-        way = way._replace(sent=check() if len(body) <= QUICKLY_READ else await self._services.run(check))
+        admitted = admitted._replace(sent=check() if len(body) <= QUICKLY_READ else await self._services.run(check))
         if caller is None:
-            return way
+            return admitted
         if caller.ambient and kind != limits.JSON and not scope["path"].startswith("/api/"):
-            self._gates.csrf.check(_caller_key(caller), read_csrf_token(dict(given).get(CSRF_HEADER), body))
-        key = dict(given).get(idempotency.HEADER)
+            self._gates.csrf.check(_caller_key(caller), read_csrf_token(dict(headers).get(CSRF_HEADER), body))
+        key = dict(headers).get(idempotency.HEADER)
         if key is None or found.policy is None or found.policy.reads_only:
-            return way
-        asked = f"{scope['method']} {scope['path']}?".encode("utf-8", "surrogatepass") + scope["query_string"]
-        write = idempotency.make_keyed_write(caller.grant.scope, key, asked, body)
-        return way._replace(named=write._replace(shown_once=found.shown_once))
+            return admitted
+        target = f"{scope['method']} {scope['path']}?".encode("utf-8", "surrogatepass") + scope["query_string"]
+        write = idempotency.make_keyed_write(caller.grant.scope, key, target, body)
+        return admitted._replace(named=write._replace(shown_once=found.shown_once))
 
 
 class _Answering:
@@ -247,36 +247,36 @@ class _Answering:
 
     async def _answer_admitted(self) -> None:
         try:
-            way = await self._guard.admit(self._scope, self._receive, self._found)
+            admitted = await self._guard.admit(self._scope, self._receive, self._found)
         except (AssayError, RequestRefused) as problem:
             self._gates.metrics.refused.labels(problem.code).inc()
             await self._send_response(self._refusal(problem))
             return
         try:
-            if way.named is None:
-                await self._pass_on(way, self.send)
+            if admitted.named is None:
+                await self._pass_on(admitted, self.send)
             else:
-                await self._once(way, way.named)
+                await self._once(admitted, admitted.named)
         finally:
-            if way.reader is not None:
-                way.reader.release()
+            if admitted.reader is not None:
+                admitted.reader.release()
 
-    async def _pass_on(self, way: _Admitted, send: Send) -> None:
+    async def _pass_on(self, admitted: _Admitted, send: Send) -> None:
         """Let the application answer, or call the route directly if it can be called without FastAPI."""
         # With a query string FastAPI is needed: it knows which parameters the route has.
-        straight = None if self._found is None or way.scope["query_string"] else self._found.straight
-        body = None if straight is None else straight.read(way.sent)
+        straight = None if self._found is None or admitted.scope["query_string"] else self._found.straight
+        body = None if straight is None else straight.read(admitted.sent)
         if straight is None or body is None:
-            await self._guard._app(way.scope, way.receive, send)  # noqa: SLF001 - the same
+            await self._guard._app(admitted.scope, admitted.receive, send)  # noqa: SLF001 - the same
             return
-        asked = RouteCall(self._guard._services, way.scope[GRANT], self._id)  # noqa: SLF001 - the same
+        call = RouteCall(self._guard._services, admitted.scope[GRANT], self._id)  # noqa: SLF001 - the same
         try:
-            response = await straight.answer(asked, body)
+            response = await straight.answer(call, body)
         except (AssayError, RequestRefused) as problem:
-            response = errors.to_response(way.scope, problem, self._gates.error_page)
-        await response(way.scope, way.receive, send)
+            response = errors.to_response(admitted.scope, problem, self._gates.error_page)
+        await response(admitted.scope, admitted.receive, send)
 
-    async def _once(self, way: _Admitted, named: KeyedWrite) -> None:
+    async def _once(self, admitted: _Admitted, named: KeyedWrite) -> None:
         """Answer a write with a key: do it now, or repeat the earlier answer."""
         services, repeats = self._guard._services, self._gates.repeats  # noqa: SLF001 - the same
         try:
@@ -289,11 +289,11 @@ class _Answering:
             again.raw_headers.append(idempotency.REPLAYED)
             await self._send_response(again)
             return
-        heard = RecordingSend(self.send)
+        recorded = RecordingSend(self.send)
         try:
-            await self._pass_on(way, heard)
+            await self._pass_on(admitted, recorded)
         finally:
-            done = partial(repeats.finish, named, heard.status, heard.body) if heard.complete else None
+            done = partial(repeats.finish, named, recorded.status, recorded.body) if recorded.complete else None
             await asyncio.shield(services.run(done or partial(repeats.release, named)))
 
     def _refusal(self, problem: AssayError | RequestRefused) -> Response:

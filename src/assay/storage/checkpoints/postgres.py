@@ -138,14 +138,14 @@ class Dumps:
     def _environment(self) -> dict[str, str]:
         """The address as the client programs read it, so that no password shows in the list of processes."""
         url = self._backend.url
-        asked = {
+        variables = {
             "PGHOST": url.host or _first(url.query.get("host")),
             "PGPORT": str(url.port) if url.port else _first(url.query.get("port")),
             "PGUSER": url.username,
             "PGPASSWORD": url.password,
             "PGDATABASE": url.database,
         }
-        return {**os.environ, **{name: value for name, value in asked.items() if value}}
+        return {**os.environ, **{name: value for name, value in variables.items() if value}}
 
 
 def _first(value: str | tuple[str, ...] | None) -> str | None:

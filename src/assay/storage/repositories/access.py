@@ -34,8 +34,8 @@ class AccessTokens(Repository):
 
     def all(self) -> list[AccessToken]:
         """Every token of the tenant, oldest first; revoked ones too."""
-        wanted = self._select(access_tokens).order_by(access_tokens.c.token_id)
-        return [from_row(AccessToken, row, access_tokens) for row in self._connection.execute(wanted)]
+        statement = self._select(access_tokens).order_by(access_tokens.c.token_id)
+        return [from_row(AccessToken, row, access_tokens) for row in self._connection.execute(statement)]
 
     def revoke(self, token_id: str, at: datetime) -> AccessToken:
         """Revoke a token."""
@@ -46,16 +46,16 @@ class AccessTokens(Repository):
 
     def get(self, token_id: str) -> AccessToken:
         """One token of the tenant."""
-        wanted = self._select(access_tokens, access_tokens.c.token_id == token_id)
-        row = self._connection.execute(wanted).one_or_none()
+        statement = self._select(access_tokens, access_tokens.c.token_id == token_id)
+        row = self._connection.execute(statement).one_or_none()
         if row is None:
             raise RecordNotFound(f"there is no token {token_id!r}", remedy="See `assay token list`.")
         return from_row(AccessToken, row, access_tokens)
 
     def exist(self) -> bool:
         """Whether any tenant has a token that is not revoked."""
-        wanted = select(access_tokens.c.token_id).where(access_tokens.c.revoked_at.is_(None)).limit(1)
-        return self._connection.execute(wanted).first() is not None
+        statement = select(access_tokens.c.token_id).where(access_tokens.c.revoked_at.is_(None)).limit(1)
+        return self._connection.execute(statement).first() is not None
 
     def have_been_made(self) -> bool:
         """Whether any tenant has a token, revoked or not."""
@@ -77,8 +77,8 @@ class LoginSessions(Repository):
 
     def all(self) -> list[LoginSession]:
         """Every sign-in of the tenant that is still stored, newest first; ended ones too."""
-        wanted = self._select(login_sessions).order_by(login_sessions.c.session_id.desc())
-        return [from_row(LoginSession, row, login_sessions) for row in self._connection.execute(wanted)]
+        statement = self._select(login_sessions).order_by(login_sessions.c.session_id.desc())
+        return [from_row(LoginSession, row, login_sessions) for row in self._connection.execute(statement)]
 
     def find_by_digest(self, digest: str) -> tuple[str, LoginSession, AccessToken] | None:
         """Return the tenant, the sign-in with this digest, and its token; all tenants are searched."""
@@ -132,8 +132,8 @@ class RequestKeys(Repository):
     def find(self, principal: str, key: str) -> RequestKey | None:
         """Return the request with a caller's key, if there is one."""
         table = request_keys
-        wanted = self._select(table, table.c.principal == principal, table.c.key == key)
-        row = self._connection.execute(wanted).one_or_none()
+        statement = self._select(table, table.c.principal == principal, table.c.key == key)
+        row = self._connection.execute(statement).one_or_none()
         return None if row is None else from_row(RequestKey, row, table)
 
     def finish(self, principal: str, key: str, status: int, answer: str) -> None:
@@ -170,17 +170,17 @@ class OwnedFiles(Repository):
 
     def all(self, kind: FileKind) -> list[OwnedFile]:
         """Every file of one kind that belongs to this tenant, by name."""
-        wanted = self._select(owned_files, owned_files.c.kind == str(kind)).order_by(owned_files.c.name)
-        return [from_row(OwnedFile, row, owned_files) for row in self._connection.execute(wanted)]
+        statement = self._select(owned_files, owned_files.c.kind == str(kind)).order_by(owned_files.c.name)
+        return [from_row(OwnedFile, row, owned_files) for row in self._connection.execute(statement)]
 
     def owners(self, kind: FileKind, names: Iterable[str]) -> dict[str, frozenset[str]]:
         """Return the tenants that each file belongs to; a file that no tenant claimed is left out."""
         table = owned_files
-        wanted = select(table.c.name, table.c.tenant).where(
+        statement = select(table.c.name, table.c.tenant).where(
             table.c.kind == str(kind), self._among(table.c.name, list(names))
         )
         found: dict[str, set[str]] = {}
-        for name, tenant in self._connection.execute(wanted):
+        for name, tenant in self._connection.execute(statement):
             found.setdefault(str(name), set()).add(str(tenant))
         return {name: frozenset(tenants) for name, tenants in found.items()}
 
@@ -238,5 +238,5 @@ class FlagRows(Repository):
             "updated_at": self._clock.now(),
             "updated_by": self._principal,
         }
-        wanted = upsert(self._connection, flags, key=("tenant", "name"), fresh=FlagRow._fields[1:])
-        self._connection.execute(wanted, row)
+        statement = upsert(self._connection, flags, key=("tenant", "name"), fresh=FlagRow._fields[1:])
+        self._connection.execute(statement, row)

@@ -99,9 +99,9 @@ class SqliteFullText:
     def write(self, passages: Sequence[AnalysedPassage]) -> None:
         """Keep the rows of new chunks."""
         rows = [(self._tenant, *passage) for passage in passages]
-        wanted = "INSERT INTO passages_fts (tenant, rowid, title, triggers, body) VALUES (?, ?, ?, ?, ?)"
+        statement = "INSERT INTO passages_fts (tenant, rowid, title, triggers, body) VALUES (?, ?, ?, ?, ?)"
         if rows:
-            self._connection.exec_driver_sql(wanted, rows)
+            self._connection.exec_driver_sql(statement, rows)
 
     def erase(self, numbers: Sequence[int]) -> None:
         """Forget the rows of these chunks."""
@@ -112,19 +112,19 @@ class SqliteFullText:
 
     def matching(self, query: FullTextQuery, limit: int, *, budget_s: float) -> list[int]:
         """The numbers of the newest passages that match."""
-        asked = match_expression(query)
-        parameters = (self._name, self._name, asked, f'"{self._tenant}" AND ({asked})', limit)
+        expression = match_expression(query)
+        parameters = (self._name, self._name, expression, f'"{self._tenant}" AND ({expression})', limit)
         with _interrupt_after(self._connection, budget_s):
             return [number for (number,) in run_sql(self._connection, self._driver, _SQLITE_MATCHING, parameters)]
 
     def read_words(self, numbers: Sequence[int]) -> Iterable[AnalysedPassage]:
         """The rows of these chunks."""
-        wanted = (
+        statement = (
             "SELECT rowid, title, triggers, body FROM passages_fts"
             " WHERE rowid IN (SELECT value FROM json_each(?)) AND tenant = ?"
         )
         given = (json.dumps(list(numbers)), self._tenant)
-        return map(AnalysedPassage._make, run_sql(self._connection, self._driver, wanted, given))
+        return map(AnalysedPassage._make, run_sql(self._connection, self._driver, statement, given))
 
 
 _SQLITE_MATCHING = (
@@ -163,14 +163,14 @@ class PostgresFullText:
         given["terms"] = terms if alone else f"'{self._tenant}' & ({terms})"
         exactly = f" AND {_exact(query, _FIELDS, given)}" if _has_phrase(query) else ""
         # The newest first by the key would read the whole table for a rare word: find, then sort.
-        wanted = text(f"""
+        statement = text(f"""
             WITH found AS MATERIALIZED (
               SELECT number FROM passages_text
               WHERE terms @@ CAST(:terms AS tsquery) AND tenant = :tenant{exactly})
             SELECT number FROM found ORDER BY number DESC LIMIT :limit
         """)  # noqa: S608 - what is put in holds names of parameters only
         with _cancel_after(self._connection, budget_s):
-            return list(self._connection.execute(wanted, given).scalars())
+            return list(self._connection.execute(statement, given).scalars())
 
     def read_words(self, numbers: Sequence[int]) -> Iterable[AnalysedPassage]:
         """The rows of these chunks."""
@@ -390,8 +390,8 @@ class ChunkWriter(Repository):
         self._changes.append(Operation.UPDATE, [_line(memory.id, row.position, row.number) for row in rows])
 
     def _rows_of(self, memory_id: str) -> Sequence[Row[Any]]:
-        wanted = self._select(chunks, chunks.c.memory_id == memory_id).order_by(chunks.c.position)
-        return self._connection.execute(wanted).all()
+        statement = self._select(chunks, chunks.c.memory_id == memory_id).order_by(chunks.c.position)
+        return self._connection.execute(statement).all()
 
     def _vector_rows(self, one: Saved, numbers: Sequence[int]) -> list[dict[str, Any]]:
         return [
@@ -481,16 +481,23 @@ class Indexed(Repository):
 
     def documents(self, model: str) -> list[IndexedRow]:
         """Every document with the chunks that search can find by vector under a model; by memory id."""
-        told, piece, made = indexed_documents.c, chunks.c, vectors.c
-        own = and_(piece.tenant == told.tenant, piece.memory_id == told.memory_id)
+        document, piece, made = indexed_documents.c, chunks.c, vectors.c
+        own = and_(piece.tenant == document.tenant, piece.memory_id == document.memory_id)
         embedded = and_(made.number == piece.number, made.model == model)
-        wanted = (
-            select(told.memory_id, told.chunker, told.doc_type, told.skipped, piece.token_count, made.number)
+        statement = (
+            select(
+                document.memory_id,
+                document.chunker,
+                document.doc_type,
+                document.skipped,
+                piece.token_count,
+                made.number,
+            )
             .select_from(indexed_documents.outerjoin(chunks, own).outerjoin(vectors, embedded))
             .where(self._mine(indexed_documents))
-            .order_by(told.memory_id, piece.position)
+            .order_by(document.memory_id, piece.position)
         )
-        rows = self._connection.execute(wanted).all()
+        rows = self._connection.execute(statement).all()
         return [
             IndexedRow(*first[:4], tuple(row.token_count for row in some if row.number is not None))
             for some in (list(group) for _, group in groupby(rows, key=lambda row: str(row.memory_id)))

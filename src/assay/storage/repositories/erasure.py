@@ -112,15 +112,17 @@ class Erasure(Repository):
 
     def remove_queries(self, query_ids: Sequence[str]) -> int:
         """Delete logged queries with their candidates."""
-        wanted = delete(eval_queries).where(self._mine(eval_queries), self._among(eval_queries.c.query_id, query_ids))
-        return int(self._connection.execute(wanted).rowcount)
+        statement = delete(eval_queries).where(
+            self._mine(eval_queries), self._among(eval_queries.c.query_id, query_ids)
+        )
+        return int(self._connection.execute(statement).rowcount)
 
     def remove_saves(self, save_ids: Iterable[str]) -> int:
         """Delete the records of some saves."""
-        wanted = delete(memory_saves).where(
+        statement = delete(memory_saves).where(
             self._mine(memory_saves), self._among(memory_saves.c.save_id, list(save_ids))
         )
-        return int(self._connection.execute(wanted).rowcount)
+        return int(self._connection.execute(statement).rowcount)
 
     def count(self, marks: Marks | None) -> Counter[str]:
         """Count rows with a mark by table, without memories, queries and their rows; without marks, all rows."""
@@ -135,11 +137,11 @@ class Erasure(Repository):
 
     def terms_learned_from(self, query_ids: Sequence[str]) -> list[tuple[str, str]]:
         """Return the terms that memories learned from some searches, as memory and term."""
-        told = learning_evidence.c
-        wanted = select(told.memory_id, told.term).where(
-            self._mine(learning_evidence), self._among(told.query_id, query_ids)
+        evidence = learning_evidence.c
+        statement = select(evidence.memory_id, evidence.term).where(
+            self._mine(learning_evidence), self._among(evidence.query_id, query_ids)
         )
-        return [(row.memory_id, row.term) for row in self._connection.execute(wanted.distinct())]
+        return [(row.memory_id, row.term) for row in self._connection.execute(statement.distinct())]
 
     def remove_terms(self, terms: Iterable[tuple[str, str]]) -> int:
         """Delete learned terms with their evidence and changes."""
@@ -213,12 +215,12 @@ class Erasure(Repository):
 
     def find_stored(self, texts: Iterable[str]) -> set[str]:
         """Return which of these texts occur in a row of any tenant, to explain bytes that were found in a file."""
-        wanted = {text: Marks(pieces=(text,)) for text in texts}
+        marks = {text: Marks(pieces=(text,)) for text in texts}
         found: set[str] = set()
-        for table in metadata.sorted_tables if wanted else ():
+        for table in metadata.sorted_tables if marks else ():
             columns = _texts(table)
             for row in self._stream(select(*columns)) if columns else ():
-                found |= {text for text, mark in wanted.items() if text not in found and mark.in_value(list(row))}
+                found |= {text for text, mark in marks.items() if text not in found and mark.in_value(list(row))}
         return found
 
     def _strike_owned(self, marks: Marks) -> Counter[str]:
@@ -367,8 +369,10 @@ class StoredSecrets(Repository):
         if not texts:
             return
         keys = list(table.primary_key.columns)
-        wanted = select(*{*keys, *texts}).where(self._mine(table)).execution_options(yield_per=_SECRET_ROWS_AT_A_TIME)
-        with self._connection.execute(wanted) as rows:
+        statement = (
+            select(*{*keys, *texts}).where(self._mine(table)).execution_options(yield_per=_SECRET_ROWS_AT_A_TIME)
+        )
+        with self._connection.execute(statement) as rows:
             for row in rows:
                 values = {column.name: getattr(row, column.name) for column in texts}
                 secrets = tuple(secret for value in values.values() if value for secret in find_in_json(value))

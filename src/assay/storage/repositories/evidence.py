@@ -44,28 +44,28 @@ class Judgments(Repository):
         if not judgments:
             return
         key = ("tenant", "query_id", "memory_id", "source", "annotator")
-        wanted = upsert(self._connection, eval_judgments, key=key, fresh=("relevance", "confidence", "created_at"))
+        statement = upsert(self._connection, eval_judgments, key=key, fresh=("relevance", "confidence", "created_at"))
         self._connection.execute(
-            wanted, [{"tenant": self._tenant, **to_row(judgment, eval_judgments)} for judgment in judgments]
+            statement, [{"tenant": self._tenant, **to_row(judgment, eval_judgments)} for judgment in judgments]
         )
 
     def of(self, query_id: str) -> list[Judgment]:
         """Every judgment of one query."""
         table = eval_judgments
         order = (table.c.memory_id, table.c.source, table.c.annotator)
-        wanted = self._select(table, table.c.query_id == query_id).order_by(*order)
-        return [from_row(Judgment, row, table) for row in self._connection.execute(wanted)]
+        statement = self._select(table, table.c.query_id == query_id).order_by(*order)
+        return [from_row(Judgment, row, table) for row in self._connection.execute(statement)]
 
     def of_text(self, query: str) -> dict[str, int]:
         """The grade of each memory for a query of the evaluation corpus with these words; the most trusted counts."""
         grades, asked = eval_judgments, eval_queries
-        wanted = (
+        statement = (
             select(grades.c.memory_id, grades.c.relevance)
             .join(asked, (asked.c.tenant == grades.c.tenant) & (asked.c.query_id == grades.c.query_id))
             .where(self._mine(grades), asked.c.is_eval_corpus == True, asked.c.query == query)  # noqa: E712 - SQL's own
             .order_by(grades.c.confidence, grades.c.relevance)
         )
-        return {str(memory): int(grade) for memory, grade in self._connection.execute(wanted)}
+        return {str(memory): int(grade) for memory, grade in self._connection.execute(statement)}
 
 
 class Results(Repository):
@@ -77,13 +77,13 @@ class Results(Repository):
 
     def of(self, run_id: str) -> list[EvalResult]:
         """The rows of one run, oldest first."""
-        wanted = self._select(eval_results, eval_results.c.run_id == run_id).order_by(eval_results.c.id)
-        return [from_row(EvalResult, row, eval_results) for row in self._connection.execute(wanted)]
+        statement = self._select(eval_results, eval_results.c.run_id == run_id).order_by(eval_results.c.id)
+        return [from_row(EvalResult, row, eval_results) for row in self._connection.execute(statement)]
 
     def latest(self, *, limit: int = 20) -> list[EvalResult]:
         """The newest rows first."""
-        wanted = self._select(eval_results).order_by(eval_results.c.id.desc()).limit(limit)
-        return [from_row(EvalResult, row, eval_results) for row in self._connection.execute(wanted)]
+        statement = self._select(eval_results).order_by(eval_results.c.id.desc()).limit(limit)
+        return [from_row(EvalResult, row, eval_results) for row in self._connection.execute(statement)]
 
 
 class Recorded(NamedTuple):
@@ -101,15 +101,17 @@ class Feedback(Repository):
         if not events:
             return Recorded(0, 0)
         rows = [{"tenant": self._tenant, **to_row(event, eval_feedback)} for event in events]
-        wanted = insert(self._connection, eval_feedback).on_conflict_do_nothing(index_elements=["tenant", "event_key"])
+        statement = insert(self._connection, eval_feedback).on_conflict_do_nothing(
+            index_elements=["tenant", "event_key"]
+        )
         counted = self._connection.execution_options(preserve_rowcount=True)
-        new = counted.execute(wanted, rows).rowcount
+        new = counted.execute(statement, rows).rowcount
         return Recorded(new, len(events) - new)
 
     def of_query(self, query_id: str) -> list[FeedbackEvent]:
         """Every event of one query, in the order it was recorded."""
-        wanted = self._select(eval_feedback, eval_feedback.c.query_id == query_id).order_by(eval_feedback.c.id)
-        return [from_row(FeedbackEvent, row, eval_feedback) for row in self._connection.execute(wanted)]
+        statement = self._select(eval_feedback, eval_feedback.c.query_id == query_id).order_by(eval_feedback.c.id)
+        return [from_row(FeedbackEvent, row, eval_feedback) for row in self._connection.execute(statement)]
 
     def count(self) -> int:
         """How many events are recorded."""
@@ -128,17 +130,17 @@ class AbTests(Repository):
     def put(self, test: AbTest) -> None:
         """Keep the state of a test, in place of its earlier state."""
         row = to_row(test, eval_ab_tests)
-        wanted = insert(self._connection, eval_ab_tests).values({"tenant": self._tenant, **row})
-        fresh = {name: wanted.excluded[name] for name in row if name not in ("feature_id", "attempt", "started_at")}
+        statement = insert(self._connection, eval_ab_tests).values({"tenant": self._tenant, **row})
+        fresh = {name: statement.excluded[name] for name in row if name not in ("feature_id", "attempt", "started_at")}
         key = ["tenant", "feature_id", "attempt"]
-        self._connection.execute(wanted.on_conflict_do_update(index_elements=key, set_=fresh))
+        self._connection.execute(statement.on_conflict_do_update(index_elements=key, set_=fresh))
 
     def latest(self, feature_id: str, *, to_change: bool = False) -> AbTest:
         """The newest attempt at a feature. `to_change` keeps others from changing it until this work is done."""
         table = eval_ab_tests
-        wanted = self._select(table, table.c.feature_id == feature_id).order_by(table.c.attempt.desc()).limit(1)
-        wanted = wanted.with_for_update() if to_change else wanted  # SQLite has one writer, and ignores it
-        row = self._connection.execute(wanted).one_or_none()
+        statement = self._select(table, table.c.feature_id == feature_id).order_by(table.c.attempt.desc()).limit(1)
+        statement = statement.with_for_update() if to_change else statement  # SQLite has one writer, and ignores it
+        row = self._connection.execute(statement).one_or_none()
         if row is None:
             raise RecordNotFound(f"no test of {feature_id!r} was ever begun", remedy="Check the name of the feature.")
         return from_row(AbTest, row, table)
@@ -146,8 +148,8 @@ class AbTests(Repository):
     def in_state(self, status: AbTestStatus) -> list[AbTest]:
         """Return every test in a state, by feature and attempt."""
         table = eval_ab_tests
-        wanted = self._select(table, table.c.status == str(status)).order_by(table.c.feature_id, table.c.attempt)
-        return [from_row(AbTest, row, table) for row in self._connection.execute(wanted)]
+        statement = self._select(table, table.c.status == str(status)).order_by(table.c.feature_id, table.c.attempt)
+        return [from_row(AbTest, row, table) for row in self._connection.execute(statement)]
 
 
 class ShadowRuns(Repository):
@@ -162,8 +164,8 @@ class ShadowRuns(Repository):
     def of(self, feature_id: str, *, limit: int = 100) -> list[ShadowRun]:
         """A feature's newest comparisons first."""
         table = eval_shadow_runs
-        wanted = self._select(table, table.c.feature_id == feature_id).order_by(table.c.id.desc()).limit(limit)
-        return [from_row(ShadowRun, row, table) for row in self._connection.execute(wanted)]
+        statement = self._select(table, table.c.feature_id == feature_id).order_by(table.c.id.desc()).limit(limit)
+        return [from_row(ShadowRun, row, table) for row in self._connection.execute(statement)]
 
     def remove_before(self, moment: datetime) -> int:
         """Delete comparisons older than a moment."""
@@ -187,10 +189,10 @@ class Lists(Repository):
         table = eval_results
         names = [field.name for field in fields(ListedRun)]
         columns = (table.c[name] for name in ("id", *names))
-        wanted = self._page(select(*columns).where(self._mine(table)), table, before, limit)
+        statement = self._page(select(*columns).where(self._mine(table)), table, before, limit)
         return [
             (int(number), ListedRun(**dict(zip(names, values, strict=True))))
-            for number, *values in self._connection.execute(wanted)
+            for number, *values in self._connection.execute(statement)
         ]
 
     def queries(
@@ -198,10 +200,10 @@ class Lists(Repository):
     ) -> list[tuple[int, LoggedQuery]]:
         """Logged searches, without their candidates."""
         table = eval_queries
-        wanted = self._page(self._select(table), table, before, limit)
+        statement = self._page(self._select(table), table, before, limit)
         if origin is not None:
-            wanted = wanted.where(table.c.origin == str(origin))
-        return [(int(row.id), from_row(LoggedQuery, row, table)) for row in self._connection.execute(wanted)]
+            statement = statement.where(table.c.origin == str(origin))
+        return [(int(row.id), from_row(LoggedQuery, row, table)) for row in self._connection.execute(statement)]
 
     def judgments(
         self, *, after: tuple[str, str, str, str] | None = None, limit: int = 50, source: JudgmentSource | None = None
@@ -209,12 +211,12 @@ class Lists(Repository):
         """Judgments in the order of query, memory, source and annotator: they have no number of their own."""
         table = eval_judgments
         keys: tuple[Column[Any], ...] = (table.c.query_id, table.c.memory_id, table.c.source, table.c.annotator)
-        wanted = self._select(table).order_by(*keys).limit(min(limit, LARGEST))
+        statement = self._select(table).order_by(*keys).limit(min(limit, LARGEST))
         if after is not None:
-            wanted = wanted.where(_behind(keys, after))
+            statement = statement.where(_behind(keys, after))
         if source is not None:
-            wanted = wanted.where(table.c.source == str(source))
-        return [from_row(Judgment, row, table) for row in self._connection.execute(wanted)]
+            statement = statement.where(table.c.source == str(source))
+        return [from_row(Judgment, row, table) for row in self._connection.execute(statement)]
 
     def _page(self, wanted: Select[Any], table: Table, before: int, limit: int) -> Select[Any]:
         newest = wanted.order_by(table.c.id.desc()).limit(min(limit, LARGEST))
@@ -239,16 +241,16 @@ class VoteRows(Repository):
         """Keep a vote; False when this query has voted in this attempt before."""
         row = {"tenant": self._tenant, **to_row(vote, ab_votes)}
         key = ["tenant", "feature_id", "attempt", "query_key"]
-        wanted = insert(self._connection, ab_votes).values(row).on_conflict_do_nothing(index_elements=key)
+        statement = insert(self._connection, ab_votes).values(row).on_conflict_do_nothing(index_elements=key)
         counted = self._connection.execution_options(preserve_rowcount=True)
-        return bool(counted.execute(wanted).rowcount)
+        return bool(counted.execute(statement).rowcount)
 
     def of(self, feature_id: str, attempt: int) -> list[AbVote]:
         """Every vote of an attempt, in the order it was cast."""
         table = ab_votes
         mine = (table.c.feature_id == feature_id, table.c.attempt == attempt)
-        wanted = self._select(table, *mine).order_by(table.c.id)
-        return [from_row(AbVote, row, table) for row in self._connection.execute(wanted)]
+        statement = self._select(table, *mine).order_by(table.c.id)
+        return [from_row(AbVote, row, table) for row in self._connection.execute(statement)]
 
     def search_of(self, feature_id: str, attempt: int, query_key: str) -> str | None:
         """Return the id of the search whose vote counted for a query; None when it named none."""
@@ -260,12 +262,12 @@ class VoteRows(Repository):
     def arms(self, feature_id: str, attempt: int) -> dict[str, int]:
         """How many votes each side has."""
         table = ab_votes
-        wanted = (
+        statement = (
             select(table.c.arm, func.count())
             .where(self._mine(table), table.c.feature_id == feature_id, table.c.attempt == attempt)
             .group_by(table.c.arm)
         )
-        return {str(arm): int(count) for arm, count in self._connection.execute(wanted)}
+        return {str(arm): int(count) for arm, count in self._connection.execute(statement)}
 
 
 class Interleavings(Repository):
@@ -280,8 +282,8 @@ class Interleavings(Repository):
         """Those shown before a moment whose vote was not cast yet, oldest first."""
         table = interleavings
         mine = (table.c.feature_id == feature_id, table.c.attempt == attempt, table.c.credited_at.is_(None))
-        wanted = self._select(table, *mine, table.c.created_at <= until).order_by(table.c.query_id).limit(limit)
-        return [from_row(Interleaving, row, table) for row in self._connection.execute(wanted)]
+        statement = self._select(table, *mine, table.c.created_at <= until).order_by(table.c.query_id).limit(limit)
+        return [from_row(Interleaving, row, table) for row in self._connection.execute(statement)]
 
     def mark_credited(self, query_id: str, at: datetime) -> None:
         """Mark a merged list whose vote was cast."""
@@ -300,10 +302,10 @@ class LadderSteps(Repository):
 
     def of(self, feature_id: str) -> list[LadderStep]:
         """Every step of a change, oldest first."""
-        wanted = self._select(ladder_steps, ladder_steps.c.feature_id == feature_id).order_by(ladder_steps.c.id)
-        return [from_row(LadderStep, row, ladder_steps) for row in self._connection.execute(wanted)]
+        statement = self._select(ladder_steps, ladder_steps.c.feature_id == feature_id).order_by(ladder_steps.c.id)
+        return [from_row(LadderStep, row, ladder_steps) for row in self._connection.execute(statement)]
 
     def features(self) -> list[str]:
         """Every change that ever took a step, by name."""
-        wanted = select(ladder_steps.c.feature_id).where(self._mine(ladder_steps)).distinct()
-        return sorted(str(feature) for feature in self._connection.execute(wanted).scalars())
+        statement = select(ladder_steps.c.feature_id).where(self._mine(ladder_steps)).distinct()
+        return sorted(str(feature) for feature in self._connection.execute(statement).scalars())

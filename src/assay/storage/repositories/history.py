@@ -180,8 +180,8 @@ class Audit(Repository):
     def append_to(self, tenant: str, action: str, target: str, detail: Mapping[str, Any] | None = None) -> None:
         """Write an entry into another tenant's log; the caller holds that tenant's lock."""
         who, when = self._principal, self._clock.now()
-        said = mask_value(dict(detail or {}))
-        entry = AuditEntry(action=action, target=target, actor=who, at=when, detail=said, via=self._via)
+        masked = mask_value(dict(detail or {}))
+        entry = AuditEntry(action=action, target=target, actor=who, at=when, detail=masked, via=self._via)
         head = self._connection.execute(_HEAD, {"tenant": tenant}).one_or_none()
         place, previous = (1, START) if head is None else (head.place + 1, bytes(head.hash))
         stored = StoredEntry(
@@ -203,10 +203,10 @@ class Audit(Repository):
 
     def entries(self, *, target: str | None = None, limit: int = 100) -> list[AuditEntry]:
         """The newest entries first, of one target or of all."""
-        wanted = self._select(audit).order_by(audit.c.id.desc()).limit(limit)
+        statement = self._select(audit).order_by(audit.c.id.desc()).limit(limit)
         if target is not None:
-            wanted = wanted.where(audit.c.target == target)
-        return [from_row(AuditEntry, row, audit) for row in self._connection.execute(wanted)]
+            statement = statement.where(audit.c.target == target)
+        return [from_row(AuditEntry, row, audit) for row in self._connection.execute(statement)]
 
     def find(self, wanted: AuditFilter, *, before: int = 0, limit: int = 50) -> list[ListedEntry]:
         """The newest entries of this tenant first; `before` is the row id of the last entry of the page before."""
@@ -238,8 +238,8 @@ class Audit(Repository):
             place, _, head = heads.get(audit_chain.mark_of(tenant), "").partition(":")
             if not head:
                 continue
-            asked = select(audit.c.hash).where(audit.c.tenant == tenant, audit.c.place == int(place))
-            found = self._connection.execute(asked).scalar_one_or_none()
+            statement = select(audit.c.hash).where(audit.c.tenant == tenant, audit.c.place == int(place))
+            found = self._connection.execute(statement).scalar_one_or_none()
             if found is None or bytes(found).hex() != head:
                 missing.append(tenant)
         return missing
@@ -280,8 +280,8 @@ class Audit(Repository):
         )
 
     def _chain(self, theirs: ColumnElement[bool]) -> Iterator[StoredEntry]:
-        wanted = _CHAIN.where(theirs, audit.c.place.is_not(None)).order_by(audit.c.place, audit.c.id)
-        with self._connection.execute(wanted.execution_options(yield_per=_ROWS_AT_A_TIME)) as rows:
+        statement = _CHAIN.where(theirs, audit.c.place.is_not(None)).order_by(audit.c.place, audit.c.id)
+        with self._connection.execute(statement.execution_options(yield_per=_ROWS_AT_A_TIME)) as rows:
             for row in rows:
                 yield _to_stored(row)
 

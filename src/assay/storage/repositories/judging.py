@@ -51,8 +51,10 @@ class JudgeRows(Repository):
 
     def input(self, input_hash: str) -> JudgeInput:
         """One input."""
-        wanted = select(judge_inputs.c.content).where(self._mine(judge_inputs), judge_inputs.c.input_hash == input_hash)
-        found = self._connection.execute(wanted).scalar_one_or_none()
+        statement = select(judge_inputs.c.content).where(
+            self._mine(judge_inputs), judge_inputs.c.input_hash == input_hash
+        )
+        found = self._connection.execute(statement).scalar_one_or_none()
         if found is None:
             raise RecordNotFound(f"there is no judge input {input_hash!r}", remedy="Check the id and the tenant.")
         return JudgeInput.from_json(found)
@@ -69,11 +71,11 @@ class JudgeRows(Repository):
     def verdicts(self, run_id: str, *, fingerprint_id: str | None = None) -> list[StoredVerdict]:
         """Return the verdicts on a run, of one judge or of all, in the order of cases."""
         table = judge_verdicts
-        wanted = self._select(table, table.c.run_id == run_id)
+        statement = self._select(table, table.c.run_id == run_id)
         if fingerprint_id is not None:
-            wanted = wanted.where(table.c.fingerprint_id == fingerprint_id)
+            statement = statement.where(table.c.fingerprint_id == fingerprint_id)
         order = (table.c.case_id, table.c.repeat, table.c.kind, table.c.fingerprint_id)
-        return [from_row(StoredVerdict, row, table) for row in self._connection.execute(wanted.order_by(*order))]
+        return [from_row(StoredVerdict, row, table) for row in self._connection.execute(statement.order_by(*order))]
 
     def put_calibration(self, calibration: Calibration) -> None:
         """Store a calibration of a judge; earlier ones are kept."""
@@ -83,20 +85,20 @@ class JudgeRows(Repository):
     def calibration(self, fingerprint_id: str) -> Calibration | None:
         """The newest of a judge; None: it was never calibrated."""
         table = judge_calibrations
-        wanted = self._select(table, table.c.fingerprint_id == fingerprint_id).order_by(table.c.id.desc()).limit(1)
-        row = self._connection.execute(wanted).one_or_none()
+        statement = self._select(table, table.c.fingerprint_id == fingerprint_id).order_by(table.c.id.desc()).limit(1)
+        row = self._connection.execute(statement).one_or_none()
         return None if row is None else from_row(Calibration, row, table)
 
     def calibrations_about(self, kind: RubricKind) -> list[Calibration]:
         """Return every calibration of judges of one kind, the oldest first: failed attempts are kept too."""
         table = judge_calibrations
-        wanted = self._select(table, table.c.kind == kind.value).order_by(table.c.id)
-        return [from_row(Calibration, row, table) for row in self._connection.execute(wanted)]
+        statement = self._select(table, table.c.kind == kind.value).order_by(table.c.id)
+        return [from_row(Calibration, row, table) for row in self._connection.execute(statement)]
 
     def calibrations(self, *, limit: int = 100) -> list[Calibration]:
         """The newest first."""
-        wanted = self._select(judge_calibrations).order_by(judge_calibrations.c.id.desc()).limit(limit)
-        return [from_row(Calibration, row, judge_calibrations) for row in self._connection.execute(wanted)]
+        statement = self._select(judge_calibrations).order_by(judge_calibrations.c.id.desc()).limit(limit)
+        return [from_row(Calibration, row, judge_calibrations) for row in self._connection.execute(statement)]
 
 
 class ReplyRows(Repository):
@@ -104,8 +106,8 @@ class ReplyRows(Repository):
 
     def get(self, key: str) -> Mapping[str, Any] | None:
         """The reply under a key."""
-        wanted = select(model_replies.c.reply).where(self._mine(model_replies), model_replies.c.key == key)
-        found: Mapping[str, Any] | None = self._connection.execute(wanted).scalar_one_or_none()
+        statement = select(model_replies.c.reply).where(self._mine(model_replies), model_replies.c.key == key)
+        found: Mapping[str, Any] | None = self._connection.execute(statement).scalar_one_or_none()
         return found
 
     def put(self, key: str, reply: Mapping[str, Any]) -> None:
@@ -165,8 +167,8 @@ class SpendingRows(Repository):
     def _add(self, account: str, amount: Balance, *conditions: Any) -> bool:
         table = model_accounts
         grown = {"tokens": table.c.tokens + amount.tokens, "nano_usd": table.c.nano_usd + amount.nano_usd}
-        wanted = update(table).where(self._mine(table), table.c.account == account, *conditions).values(grown)
-        return self._connection.execute(wanted).rowcount == 1
+        statement = update(table).where(self._mine(table), table.c.account == account, *conditions).values(grown)
+        return self._connection.execute(statement).rowcount == 1
 
 
 # --- Prompt versions and splits ---
@@ -217,15 +219,15 @@ class PromptRows(Repository):
 
     def versions(self, prompt_id: str | None = None) -> list[PromptVersion]:
         """Of one prompt or of all, newest first."""
-        wanted = self._select(prompts).order_by(prompts.c.prompt_id, prompts.c.version.desc())
+        statement = self._select(prompts).order_by(prompts.c.prompt_id, prompts.c.version.desc())
         if prompt_id is not None:
-            wanted = wanted.where(prompts.c.prompt_id == prompt_id)
-        return [from_row(PromptVersion, row, prompts) for row in self._connection.execute(wanted)]
+            statement = statement.where(prompts.c.prompt_id == prompt_id)
+        return [from_row(PromptVersion, row, prompts) for row in self._connection.execute(statement)]
 
     def active(self) -> dict[str, PromptVersion]:
         """What is used in the place of the bundled wording, by prompt."""
-        wanted = self._select(prompts, prompts.c.active == True)  # noqa: E712 - SQL, not Python
-        found = (from_row(PromptVersion, row, prompts) for row in self._connection.execute(wanted))
+        statement = self._select(prompts, prompts.c.active == True)  # noqa: E712 - SQL, not Python
+        found = (from_row(PromptVersion, row, prompts) for row in self._connection.execute(statement))
         return {prompt.prompt_id: prompt for prompt in found}
 
     def begin_split(self, prompt_id: str, first: int, second: int) -> PromptSplit:
@@ -234,8 +236,8 @@ class PromptRows(Repository):
             prompt_id=prompt_id, first=first, second=second, began_at=self._clock.now(), created_by=self._principal
         )
         row = to_row(made, prompt_splits)
-        wanted = insert(self._connection, prompt_splits).values({"tenant": self._tenant, **row})
-        self._connection.execute(wanted.on_conflict_do_update(index_elements=["tenant", "prompt_id"], set_=row))
+        statement = insert(self._connection, prompt_splits).values({"tenant": self._tenant, **row})
+        self._connection.execute(statement.on_conflict_do_update(index_elements=["tenant", "prompt_id"], set_=row))
         return made
 
     def end_split(self, prompt_id: str) -> PromptSplit | None:
@@ -255,8 +257,8 @@ class PromptRows(Repository):
 
     def running_splits(self) -> list[PromptSplit]:
         """Return every running split."""
-        wanted = self._select(prompt_splits, prompt_splits.c.ended_at.is_(None)).order_by(prompt_splits.c.prompt_id)
-        return [from_row(PromptSplit, row, prompt_splits) for row in self._connection.execute(wanted)]
+        statement = self._select(prompt_splits, prompt_splits.c.ended_at.is_(None)).order_by(prompt_splits.c.prompt_id)
+        return [from_row(PromptSplit, row, prompt_splits) for row in self._connection.execute(statement)]
 
     def _retire(self, prompt_id: str) -> None:
         same = (prompts.c.prompt_id == prompt_id, prompts.c.active == True)  # noqa: E712 - SQL, not Python

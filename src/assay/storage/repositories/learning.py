@@ -167,9 +167,9 @@ class LearningRows(Repository):
             "at": self._clock.now(),
         }
         key = ["memory_id", "ballot", "tenant"]
-        wanted = insert(self._connection, memory_votes).values(row).on_conflict_do_nothing(index_elements=key)
+        statement = insert(self._connection, memory_votes).values(row).on_conflict_do_nothing(index_elements=key)
         counted = self._connection.execution_options(preserve_rowcount=True)
-        return bool(counted.execute(wanted).rowcount)
+        return bool(counted.execute(statement).rowcount)
 
     def tally(self, memory_id: str) -> Tally:
         """How many ballots each principal cast on either side."""
@@ -182,7 +182,7 @@ class LearningRows(Repository):
         """Count valid votes of the scope's principal that changed a memory without agreement of another principal."""
         table = learning_changes
         newest = select(func.coalesce(func.max(table.c.id), 0) - LOOKED_BACK).scalar_subquery()
-        wanted = select(table.c.detail).where(
+        statement = select(table.c.detail).where(
             self._mine(table),
             table.c.id > newest,
             table.c.writer == self._principal,
@@ -190,17 +190,17 @@ class LearningRows(Repository):
             table.c.at >= since,
             table.c.undone_at.is_(None),
         )
-        return sum(bool(row.detail.get("alone")) for row in self._connection.execute(wanted))
+        return sum(bool(row.detail.get("alone")) for row in self._connection.execute(statement))
 
     def useful_votes(self, memory_ids: Collection[str], *, newest: int = NEWEST) -> list[UsefulVote]:
         """Return the newest valid votes that changed these memories, without votes on questions no longer known."""
         found = [row for memory_id in memory_ids for row in self._rows(_VOTES, memory_id=memory_id, newest=newest)]
         praising = [row for row in found if row.detail.get("useful") and row.detail.get("query_id")]
-        asked = self._questions({row.detail["query_id"] for row in praising})
+        questions = self._questions({row.detail["query_id"] for row in praising})
         return [
-            UsefulVote(row.memory_id, asked[query], int(row.detail["steps"]))
+            UsefulVote(row.memory_id, questions[query], int(row.detail["steps"]))
             for row in praising
-            if (query := row.detail["query_id"]) in asked
+            if (query := row.detail["query_id"]) in questions
         ]
 
     def _questions(self, query_ids: Collection[str]) -> dict[str, str]:
@@ -218,8 +218,10 @@ class LearningRows(Repository):
     def writers_after(self, number: int) -> Writers:
         """Who wrote the memories with higher numbers than this."""
         own = (self._mine(memories), memories.c.number > number)
-        wanted = select(memories.c.written_by, func.max(memories.c.number)).where(*own).group_by(memories.c.written_by)
-        rows = self._connection.execute(wanted).all()
+        statement = (
+            select(memories.c.written_by, func.max(memories.c.number)).where(*own).group_by(memories.c.written_by)
+        )
+        rows = self._connection.execute(statement).all()
         return Writers(max((row[1] for row in rows), default=number), frozenset(row[0] for row in rows))
 
     def changes(
@@ -246,14 +248,14 @@ class LearningRows(Repository):
             conditions.append(table.c.at >= since)
         if after:
             conditions.append(table.c.id > after)
-        wanted = self._select(table, *conditions).order_by(table.c.id)
-        return [from_row(LearningChange, row, table) for row in self._connection.execute(wanted.limit(limit))]
+        statement = self._select(table, *conditions).order_by(table.c.id)
+        return [from_row(LearningChange, row, table) for row in self._connection.execute(statement.limit(limit))]
 
     def rebase(self, change_id: int, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
         """Update the values of a change after earlier ones were undone."""
         chosen = (self._mine(learning_changes), learning_changes.c.id == change_id)
-        said = {"before": dict(before), "after": dict(after)}
-        self._connection.execute(update(learning_changes).where(*chosen).values(said))
+        values = {"before": dict(before), "after": dict(after)}
+        self._connection.execute(update(learning_changes).where(*chosen).values(values))
 
     def mark_undone(self, ids: Collection[int]) -> None:
         """Mark changes as undone now."""
@@ -312,25 +314,25 @@ class LearnedTermRows(Repository):
         if states:
             conditions.append(learned_terms.c.state.in_([str(state) for state in states]))
         order = (learned_terms.c.learned_at, learned_terms.c.memory_id, learned_terms.c.term)
-        wanted = self._select(learned_terms, *conditions).order_by(*order)
-        return [from_row(LearnedTerm, row, learned_terms) for row in self._connection.execute(wanted)]
+        statement = self._select(learned_terms, *conditions).order_by(*order)
+        return [from_row(LearnedTerm, row, learned_terms) for row in self._connection.execute(statement)]
 
     def put(self, term: LearnedTerm) -> None:
         """Store the current state of a term."""
         row = to_row(term, learned_terms)
-        wanted = insert(self._connection, learned_terms).values({"tenant": self._tenant, **row})
-        fresh = {name: wanted.excluded[name] for name in row if name not in ("memory_id", "term")}
+        statement = insert(self._connection, learned_terms).values({"tenant": self._tenant, **row})
+        fresh = {name: statement.excluded[name] for name in row if name not in ("memory_id", "term")}
         key = ["memory_id", "term", "tenant"]
-        self._connection.execute(wanted.on_conflict_do_update(index_elements=key, set_=fresh))
+        self._connection.execute(statement.on_conflict_do_update(index_elements=key, set_=fresh))
 
     def add_evidence(self, evidence: Sequence[TermEvidence]) -> None:
         """Keep evidence; of one session, the first counts."""
         if not evidence:
             return
         key = ["memory_id", "term", "session_id", "tenant"]
-        wanted = insert(self._connection, learning_evidence).on_conflict_do_nothing(index_elements=key)
+        statement = insert(self._connection, learning_evidence).on_conflict_do_nothing(index_elements=key)
         rows = [{"tenant": self._tenant, **to_row(record, learning_evidence)} for record in evidence]
-        self._connection.execute(wanted, rows)
+        self._connection.execute(statement, rows)
 
     def evidence(self, *, memory_id: str | None = None, principal: str | None = None) -> list[TermEvidence]:
         """Evidence in its order: for one memory, by one principal."""
@@ -340,8 +342,8 @@ class LearnedTermRows(Repository):
             conditions.append(table.c.memory_id == memory_id)
         if principal is not None:
             conditions.append(table.c.principal == principal)
-        wanted = self._select(table, *conditions).order_by(table.c.at, table.c.session_id, table.c.term)
-        return [from_row(TermEvidence, row, table) for row in self._connection.execute(wanted)]
+        statement = self._select(table, *conditions).order_by(table.c.at, table.c.session_id, table.c.term)
+        return [from_row(TermEvidence, row, table) for row in self._connection.execute(statement)]
 
     def remove_evidence(self, memory_id: str, terms: Collection[str], *, principal: str | None = None) -> None:
         """Delete the evidence of some terms, or one principal's part of it."""
@@ -353,8 +355,10 @@ class LearnedTermRows(Repository):
 
     def cycles(self) -> list[Cycle]:
         """Every finished cycle, oldest first."""
-        wanted = self._select(learning_cycles).order_by(learning_cycles.c.number)
-        return [Cycle(row.number, row.began_at, row.ended_at, row.queries) for row in self._connection.execute(wanted)]
+        statement = self._select(learning_cycles).order_by(learning_cycles.c.number)
+        return [
+            Cycle(row.number, row.began_at, row.ended_at, row.queries) for row in self._connection.execute(statement)
+        ]
 
     def add_cycle(self, cycle: Cycle) -> None:
         """Keep a finished cycle."""
@@ -368,6 +372,6 @@ class LearnedTermRows(Repository):
     def put_progress(self, **changed: Any) -> None:
         """Store some fields of the progress of learning; the others stay."""
         known = self.progress()._replace(**changed)._asdict()
-        wanted = insert(self._connection, learning_progress).values(tenant=self._tenant, **known)
-        fresh = {name: wanted.excluded[name] for name in known}
-        self._connection.execute(wanted.on_conflict_do_update(index_elements=["tenant"], set_=fresh))
+        statement = insert(self._connection, learning_progress).values(tenant=self._tenant, **known)
+        fresh = {name: statement.excluded[name] for name in known}
+        self._connection.execute(statement.on_conflict_do_update(index_elements=["tenant"], set_=fresh))

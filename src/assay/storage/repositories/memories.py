@@ -251,35 +251,37 @@ class Memories(Repository):
 
     def by_source(self, source_id: str) -> list[MemoryRecord]:
         """Every version that came from one source, oldest first."""
-        wanted = self._select(memories, memories.c.source_id == source_id).order_by(memories.c.version, memories.c.id)
-        return [from_row(MemoryRecord, row, memories) for row in self._connection.execute(wanted)]
+        statement = self._select(memories, memories.c.source_id == source_id).order_by(
+            memories.c.version, memories.c.id
+        )
+        return [from_row(MemoryRecord, row, memories) for row in self._connection.execute(statement)]
 
     def current_of_source(self, source_id: str) -> MemoryRecord | None:
         """The newest version from a source that nothing has superseded, if there is one."""
         held = (memories.c.source_id == source_id, memories.c.superseded_at.is_(None))
-        wanted = self._select(memories, *held).order_by(memories.c.version.desc(), memories.c.number.desc()).limit(1)
-        row = self._connection.execute(wanted).one_or_none()
+        statement = self._select(memories, *held).order_by(memories.c.version.desc(), memories.c.number.desc()).limit(1)
+        row = self._connection.execute(statement).one_or_none()
         return None if row is None else from_row(MemoryRecord, row, memories)
 
     def current_hashes(self) -> dict[str, str | None]:
         """The content hash of every source whose memory nothing has superseded: what need not be taken in again."""
         held = (memories.c.source_id.is_not(None), memories.c.superseded_at.is_(None))
         columns = (memories.c.source_id, memories.c.source_hash)
-        wanted = select(*columns).where(self._mine(memories), *held).order_by(memories.c.version, memories.c.number)
-        return {row.source_id: row.source_hash for row in self._connection.execute(wanted)}
+        statement = select(*columns).where(self._mine(memories), *held).order_by(memories.c.version, memories.c.number)
+        return {row.source_id: row.source_hash for row in self._connection.execute(statement)}
 
     def constitutional(self, *, include_superseded: bool = False) -> list[MemoryRecord]:
         """Return every valid constitutional memory, oldest first; `include_superseded` adds the superseded ones."""
         # A literal, not a parameter: only then does the database know that it can use its partial index.
-        wanted = _EVERY_LAW if include_superseded else _CURRENT_LAWS
-        return [from_row(MemoryRecord, row, memories) for row in self._rows(wanted)]
+        statement = _EVERY_LAW if include_superseded else _CURRENT_LAWS
+        return [from_row(MemoryRecord, row, memories) for row in self._rows(statement)]
 
     def never_held(self) -> list[MemoryRecord]:
         """Return the quarantined memories, oldest first: those superseded at the start of their validity."""
-        wanted = self._select(memories, memories.c.superseded_at == memories.c.valid_from)
+        statement = self._select(memories, memories.c.superseded_at == memories.c.valid_from)
         return [
             from_row(MemoryRecord, row, memories)
-            for row in self._connection.execute(wanted.order_by(memories.c.number))
+            for row in self._connection.execute(statement.order_by(memories.c.number))
         ]
 
     def by_numbers(self, numbers: Sequence[int]) -> dict[int, MemoryRecord]:
@@ -292,10 +294,10 @@ class Memories(Repository):
 
     def page(self, *, after: str = "", limit: int = PAGE, folder: str | None = None) -> list[MemoryRecord]:
         """Up to `limit` memories in the order of their ids, beginning after one of them."""
-        wanted = self._select(memories, memories.c.id > after).order_by(memories.c.id).limit(limit)
+        statement = self._select(memories, memories.c.id > after).order_by(memories.c.id).limit(limit)
         if folder is not None:
-            wanted = wanted.where(memories.c.folder == folder)
-        return [from_row(MemoryRecord, row, memories) for row in self._connection.execute(wanted)]
+            statement = statement.where(memories.c.folder == folder)
+        return [from_row(MemoryRecord, row, memories) for row in self._connection.execute(statement)]
 
     def matching(self, wanted: MemoryFilter, *, after: str | None = None, limit: int = PAGE) -> list[MemoryRecord]:
         """Return up to `limit` memories that match a filter, newest first (by id), after a given one."""
@@ -317,8 +319,8 @@ class Memories(Repository):
     def forgotten_sources(self) -> set[tuple[str, str | None]]:
         """Return source id and content hash of every forgotten memory, so that ingesting does not bring it back."""
         hidden = (memories.c.source_id.is_not(None), is_forgotten(self._connection))
-        wanted = select(memories.c.source_id, memories.c.source_hash).where(self._mine(memories), *hidden)
-        return {(row.source_id, row.source_hash) for row in self._connection.execute(wanted)}
+        statement = select(memories.c.source_id, memories.c.source_hash).where(self._mine(memories), *hidden)
+        return {(row.source_id, row.source_hash) for row in self._connection.execute(statement)}
 
     def mentioning(self, words: str, *, limit: int = 20) -> list[MemoryRecord]:
         """Memories whose title or body contains these words, letter for letter but for ASCII case; by id."""
@@ -326,8 +328,8 @@ class Memories(Repository):
         held = or_(
             memories.c.title.icontains(words, autoescape=True), memories.c.body.icontains(words, autoescape=True)
         )
-        wanted = self._select(memories, held).order_by(memories.c.id).limit(limit)
-        return [from_row(MemoryRecord, row, memories) for row in self._connection.execute(wanted)]
+        statement = self._select(memories, held).order_by(memories.c.id).limit(limit)
+        return [from_row(MemoryRecord, row, memories) for row in self._connection.execute(statement)]
 
     def count(self) -> int:
         """How many memories there are; forgotten ones do not count."""
@@ -420,8 +422,8 @@ def _stances() -> Select[Any]:
         select(*columns).where(*ours, among(edges.c.source_id, "ids")),
         select(*columns).where(*ours, among(edges.c.target_id, "ids")),
     ).subquery()
-    wanted = select(both.c.source_id, both.c.target_id, both.c.kind, both.c.evidence)
-    return wanted.order_by(both.c.strength.desc(), both.c.source_id, both.c.target_id).limit(MOST_STANCES)
+    statement = select(both.c.source_id, both.c.target_id, both.c.kind, both.c.evidence)
+    return statement.order_by(both.c.strength.desc(), both.c.source_id, both.c.target_id).limit(MOST_STANCES)
 
 
 _STANCES = _stances()
@@ -432,10 +434,10 @@ class Edges(Repository):
 
     def put(self, edge: Edge) -> None:
         """Keep an edge; the same source, target and kind take the new strength and evidence."""
-        wanted = upsert(self._connection, edges, key=_KEY, fresh=("strength", "evidence", "created_at"))
+        statement = upsert(self._connection, edges, key=_KEY, fresh=("strength", "evidence", "created_at"))
         try:
             with open_savepoint(self._connection):
-                self._insert(wanted, [{"tenant": self._tenant, **to_row(edge, edges)}])
+                self._insert(statement, [{"tenant": self._tenant, **to_row(edge, edges)}])
         except IntegrityError as problem:
             raise RecordNotFound(
                 f"the edge {edge.source_id!r} {edge.kind} {edge.target_id!r} has an end that is not in this scope",
@@ -445,14 +447,14 @@ class Edges(Repository):
     def of(self, memory_id: str) -> list[Edge]:
         """Every edge that begins or ends at a memory."""
         touching = or_(edges.c.source_id == memory_id, edges.c.target_id == memory_id)
-        wanted = self._select(edges, touching).order_by(edges.c.source_id, edges.c.target_id, edges.c.kind)
-        return [from_row(Edge, row, edges) for row in self._connection.execute(wanted)]
+        statement = self._select(edges, touching).order_by(edges.c.source_id, edges.c.target_id, edges.c.kind)
+        return [from_row(Edge, row, edges) for row in self._connection.execute(statement)]
 
     def beginning_at(self, memory_ids: Sequence[str]) -> list[Edge]:
         """Every edge that begins at one of these memories."""
-        wanted = self._select(edges, self._among(edges.c.source_id, memory_ids))
-        wanted = wanted.order_by(edges.c.source_id, edges.c.target_id, edges.c.kind)
-        return [from_row(Edge, row, edges) for row in self._connection.execute(wanted)]
+        statement = self._select(edges, self._among(edges.c.source_id, memory_ids))
+        statement = statement.order_by(edges.c.source_id, edges.c.target_id, edges.c.kind)
+        return [from_row(Edge, row, edges) for row in self._connection.execute(statement)]
 
     def around(self, memory_ids: Sequence[str], *, hops: int = 2, limit: int = 100) -> list[Reached]:
         """The memories within so many hops of any of these, whichever way the edges point; strongest first.

@@ -257,13 +257,13 @@ class Passages(Repository):
     def first_of(self, memory_numbers: Iterable[int]) -> dict[int, int]:
         """The number of the first passage of each of these memories; one without passages is left out."""
         pair = (memories.c.number.label("memory_number"), chunks.c.number)
-        wanted = self._join_memories(pair, self._among(memories.c.number, memory_numbers), chunks.c.position == 0)
-        return {row.memory_number: row.number for row in self._connection.execute(wanted)}
+        statement = self._join_memories(pair, self._among(memories.c.number, memory_numbers), chunks.c.position == 0)
+        return {row.memory_number: row.number for row in self._connection.execute(statement)}
 
     def page(self, *, after: int = 0, limit: int = PAGE) -> list[IndexPassage]:
         """Up to `limit` passages in the order of their numbers, beginning after one of them."""
-        wanted = self._join_memories(_INDEXED, chunks.c.number > after).order_by(chunks.c.number).limit(limit)
-        return [IndexPassage(*row) for row in self._connection.execute(wanted)]
+        statement = self._join_memories(_INDEXED, chunks.c.number > after).order_by(chunks.c.number).limit(limit)
+        return [IndexPassage(*row) for row in self._connection.execute(statement)]
 
     def by_numbers(self, numbers: Iterable[int]) -> list[IndexPassage]:
         """These passages in the order of their numbers; a number that is gone is left out."""
@@ -272,8 +272,8 @@ class Passages(Repository):
     def memory_columns(self, *, after: int = 0, limit: int = PAGE) -> list[MemoryColumns]:
         """Up to `limit` memories in the order of their numbers, beginning after one of them."""
         mine = (self._mine(memories), memories.c.number > after)
-        wanted = select(*_FILTERED_BY).where(*mine).order_by(memories.c.number).limit(limit)
-        return [MemoryColumns(*row) for row in self._connection.execute(wanted)]
+        statement = select(*_FILTERED_BY).where(*mine).order_by(memories.c.number).limit(limit)
+        return [MemoryColumns(*row) for row in self._connection.execute(statement)]
 
     def memory_columns_of(self, numbers: Iterable[int]) -> list[MemoryColumns]:
         """These memories in the order of their numbers; a number that is gone is left out."""
@@ -283,24 +283,24 @@ class Passages(Repository):
         self, *, tags: Sequence[str] = (), entity_type: str | None = None, context_type: str | None = None
     ) -> list[int]:
         """The numbers of memories that have every one of these tags and are of these types."""
-        wanted = select(memories.c.number).where(
+        statement = select(memories.c.number).where(
             self._mine(memories), *(has_tag(self._connection, tag) for tag in tags)
         )
         if entity_type is not None:
-            wanted = wanted.where(memories.c.entity_type == entity_type)
+            statement = statement.where(memories.c.entity_type == entity_type)
         if context_type is not None:
-            wanted = wanted.where(memories.c.context_type == context_type)
-        return list(self._connection.execute(wanted.order_by(memories.c.number)).scalars())
+            statement = statement.where(memories.c.context_type == context_type)
+        return list(self._connection.execute(statement.order_by(memories.c.number)).scalars())
 
     def folders(self) -> list[FolderCount]:
         """Every folder with the number of its current memories, by name."""
         current = (self._mine(memories), memories.c.superseded_at.is_(None))
-        wanted = select(memories.c.folder, func.count()).where(*current).group_by(memories.c.folder)
-        return [FolderCount(*row) for row in self._connection.execute(wanted.order_by(memories.c.folder))]
+        statement = select(memories.c.folder, func.count()).where(*current).group_by(memories.c.folder)
+        return [FolderCount(*row) for row in self._connection.execute(statement.order_by(memories.c.folder))]
 
     def _with_memories(self, passages: Sequence[Row[Any]]) -> list[Candidate]:
-        wanted = {row.memory_id for row in passages}
-        found = map(CandidateMemory.of, self._rows(THEIR_MEMORIES, ids=wanted) if wanted else ())
+        memory_ids = {row.memory_id for row in passages}
+        found = map(CandidateMemory.of, self._rows(THEIR_MEMORIES, ids=memory_ids) if memory_ids else ())
         own = {memory.id: memory for memory in found}
         return [Candidate.of(row, own[row.memory_id]) for row in passages]
 

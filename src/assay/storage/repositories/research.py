@@ -217,9 +217,9 @@ class ResearchRows(Repository):
         row = {"tenant": self._tenant, **to_row(session, research_sessions)}
         row |= {name: session.scores.get(name) for name in _KNOWN}
         row["custom_scores"] = {name: score for name, score in session.scores.items() if name not in _KNOWN}
-        wanted = insert(self._connection, research_sessions).values(row).on_conflict_do_nothing()
+        statement = insert(self._connection, research_sessions).values(row).on_conflict_do_nothing()
         counted = self._connection.execution_options(preserve_rowcount=True)
-        if not counted.execute(wanted).rowcount:
+        if not counted.execute(statement).rowcount:
             return
         self._add_to_its_day(session)
         key = {"tenant": self._tenant, "log_id": session.log_id}
@@ -232,8 +232,10 @@ class ResearchRows(Repository):
             raise RecordNotFound(
                 f"there is no research session {log_id!r} in this scope", remedy="Check the id and tenant."
             )
-        wanted = select(research_traces.c.trace).where(self._mine(research_traces), research_traces.c.log_id == log_id)
-        trace = self._connection.execute(wanted).scalar_one_or_none()
+        statement = select(research_traces.c.trace).where(
+            self._mine(research_traces), research_traces.c.log_id == log_id
+        )
+        trace = self._connection.execute(statement).scalar_one_or_none()
         return StoredResearch(session=_session(row), trace=trace)
 
     def page(self, wanted: ResearchFilter | None = None, *, after: int | None = None, limit: int = 50) -> ResearchPage:
@@ -255,7 +257,7 @@ class ResearchRows(Repository):
 
     def questions_searched_for(self, *, newest: int = 10_000) -> dict[str, str]:
         """Return the question of each search of the newest sessions, by the id of the search."""
-        wanted = (
+        statement = (
             select(_OF.question, research_traces.c.trace)
             .join(research_traces, research_traces.c.log_id == _OF.log_id)
             .where(self._mine(research_sessions), self._mine(research_traces))
@@ -263,7 +265,7 @@ class ResearchRows(Repository):
             .limit(newest)
         )
         found: dict[str, str] = {}
-        for question, trace in self._connection.execution_options(yield_per=100).execute(wanted):
+        for question, trace in self._connection.execution_options(yield_per=100).execute(statement):
             for query_id in (trace or {}).get("retrieval_evaluation", {}).get("query_ids", ()):
                 found[str(query_id)] = question
         return found
@@ -402,22 +404,22 @@ def _match_text(wanted: ResearchFilter) -> Iterator[ColumnElement[bool]]:
 
 
 def _session(row: Row[Any]) -> ResearchSession:
-    told = row._mapping  # noqa: SLF001 - public in SQLAlchemy despite the underscore
-    scores = {name: told[name] for name in _KNOWN if told[name] is not None}
-    return from_row(ResearchSession, row, research_sessions, scores={**scores, **told["custom_scores"]})
+    values = row._mapping  # noqa: SLF001 - public in SQLAlchemy despite the underscore
+    scores = {name: values[name] for name in _KNOWN if values[name] is not None}
+    return from_row(ResearchSession, row, research_sessions, scores={**scores, **values["custom_scores"]})
 
 
 def _day(row: Row[Any]) -> ResearchTotals:
-    told = row._mapping  # noqa: SLF001 - public in SQLAlchemy despite the underscore
-    counts = {name: int(told[name] or 0) for name in _COUNTS}
-    stages = {stage: _spread_of_columns(told, stage) for stage in STAGES}
+    values = row._mapping  # noqa: SLF001 - public in SQLAlchemy despite the underscore
+    counts = {name: int(values[name] or 0) for name in _COUNTS}
+    stages = {stage: _spread_of_columns(values, stage) for stage in STAGES}
     day = DayOfResearch(
         date.fromisoformat(row.day), counts["sessions"], counts["judged"], counts["passed"], stages["overall"]
     )
     return ResearchTotals(
         **counts,
         stages=stages,
-        dimensions={dimension: _spread_of_columns(told, dimension.value) for dimension in Dimension},
+        dimensions={dimension: _spread_of_columns(values, dimension.value) for dimension in Dimension},
         iterations={},
         failed_dimensions={},
         failure_types={},
@@ -426,8 +428,8 @@ def _day(row: Row[Any]) -> ResearchTotals:
     )
 
 
-def _spread_of_columns(told: Mapping[Any, Any], name: str) -> Spread:
-    count, total, squares, least, most = (told[f"{name}_{part}"] for part in _PARTS)
+def _spread_of_columns(values: Mapping[Any, Any], name: str) -> Spread:
+    count, total, squares, least, most = (values[f"{name}_{part}"] for part in _PARTS)
     return Spread(int(count), float(total or 0.0), float(squares or 0.0), least, most)
 
 

@@ -55,8 +55,10 @@ class Retention(Repository):
         """Queries with their candidates, in the order of their numbers."""
         rows = self._old(eval_queries, before, ~_is_evidence(), after=after, limit=limit)
         candidates: dict[str, dict[str, str]] = {}
-        wanted = self._select(eval_candidates, self._among(eval_candidates.c.query_id, [row.query_id for row in rows]))
-        for candidate in self._connection.execute(wanted):
+        statement = self._select(
+            eval_candidates, self._among(eval_candidates.c.query_id, [row.query_id for row in rows])
+        )
+        for candidate in self._connection.execute(statement):
             candidates.setdefault(candidate.query_id, {})[candidate.channel] = base64.b64encode(
                 candidate.payload
             ).decode()
@@ -146,12 +148,12 @@ class Retention(Repository):
     def _old(
         self, table: Table, before: datetime, condition: ColumnElement[bool], *, after: int, limit: int
     ) -> Sequence[Row[Any]]:
-        wanted = self._select(table, table.c.created_at < before, table.c.id > after, condition)
-        return self._connection.execute(wanted.order_by(table.c.id).limit(limit)).all()
+        statement = self._select(table, table.c.created_at < before, table.c.id > after, condition)
+        return self._connection.execute(statement.order_by(table.c.id).limit(limit)).all()
 
     def _remove(self, table: Table, numbers: Sequence[int], condition: ColumnElement[bool]) -> int:
-        wanted = delete(table).where(self._mine(table), self._among(table.c.id, numbers), condition)
-        return int(self._connection.execute(wanted).rowcount)
+        statement = delete(table).where(self._mine(table), self._among(table.c.id, numbers), condition)
+        return int(self._connection.execute(statement).rowcount)
 
     def _count(self, table: Table, *conditions: ColumnElement[bool]) -> int:
         counted = select(func.count()).select_from(table).where(self._mine(table), *conditions)

@@ -39,54 +39,54 @@ class SessionRows(Repository):
 
     def searches(self, session_id: str) -> list[LoggedQuery]:
         """Its searches in use, oldest first, without their candidates."""
-        asked = eval_queries.c
-        wanted = self._select(eval_queries, asked.session_id == session_id, asked.origin == str(Origin.USE))
+        columns = eval_queries.c
+        statement = self._select(eval_queries, columns.session_id == session_id, columns.origin == str(Origin.USE))
         return [
             from_row(LoggedQuery, row, eval_queries)
-            for row in self._connection.execute(wanted.order_by(asked.created_at, asked.query_id))
+            for row in self._connection.execute(statement.order_by(columns.created_at, columns.query_id))
         ]
 
     def events(self, session_id: str) -> list[FeedbackEvent]:
         """Its feedback in the order it was recorded."""
-        wanted = self._select(eval_feedback, eval_feedback.c.session_id == session_id).order_by(eval_feedback.c.id)
-        return [from_row(FeedbackEvent, row, eval_feedback) for row in self._connection.execute(wanted)]
+        statement = self._select(eval_feedback, eval_feedback.c.session_id == session_id).order_by(eval_feedback.c.id)
+        return [from_row(FeedbackEvent, row, eval_feedback) for row in self._connection.execute(statement)]
 
     def judgments(self, query_ids: Iterable[str]) -> list[Judgment]:
         """Every judgment of some searches."""
-        wanted = self._select(eval_judgments, self._among(eval_judgments.c.query_id, query_ids))
-        return [from_row(Judgment, row, eval_judgments) for row in self._connection.execute(wanted)]
+        statement = self._select(eval_judgments, self._among(eval_judgments.c.query_id, query_ids))
+        return [from_row(Judgment, row, eval_judgments) for row in self._connection.execute(statement)]
 
     def titles(self, memory_ids: Iterable[str]) -> dict[str, str]:
         """The titles of those memories that are there and not forgotten."""
-        wanted = select(memories.c.id, memories.c.title).where(
+        statement = select(memories.c.id, memories.c.title).where(
             self._mine(memories), self._among(memories.c.id, memory_ids), not_(is_forgotten(self._connection))
         )
-        return {row.id: row.title for row in self._connection.execute(wanted)}
+        return {row.id: row.title for row in self._connection.execute(statement)}
 
     def recent(self, *, limit: int, after: tuple[datetime, str] | None = None) -> list[RecentSession]:
         """Return the sessions with the newest searches first.
 
-        `after` is the time of the last search and the id of the session behind which to go on.
+        `after` is the time of the last search and id of the session after which to continue.
         """
-        asked = eval_queries.c
-        last = func.max(asked.created_at, type_=asked.created_at.type)
-        first = func.min(asked.created_at, type_=asked.created_at.type)
-        wanted = (
+        columns = eval_queries.c
+        last = func.max(columns.created_at, type_=columns.created_at.type)
+        first = func.min(columns.created_at, type_=columns.created_at.type)
+        statement = (
             select(
-                asked.session_id,
+                columns.session_id,
                 func.count().label("searches"),
                 first.label("began_at"),
                 last.label("last_at"),
             )
-            .where(self._mine(eval_queries), asked.session_id.is_not(None), asked.origin == str(Origin.USE))
-            .group_by(asked.session_id)
-            .order_by(last.desc(), asked.session_id)
+            .where(self._mine(eval_queries), columns.session_id.is_not(None), columns.origin == str(Origin.USE))
+            .group_by(columns.session_id)
+            .order_by(last.desc(), columns.session_id)
             .limit(limit)
         )
         if after is not None:
             moment, session_id = after
-            wanted = wanted.having(or_(last < moment, and_(last == moment, asked.session_id > session_id)))
-        return [RecentSession(**row) for row in self._connection.execute(wanted).mappings()]
+            statement = statement.having(or_(last < moment, and_(last == moment, columns.session_id > session_id)))
+        return [RecentSession(**row) for row in self._connection.execute(statement).mappings()]
 
 
 class Tasks(Repository):
@@ -95,9 +95,9 @@ class Tasks(Repository):
     def put(self, task: TaskRecord) -> None:
         """Keep a task, in place of what was known of it."""
         row = to_row(task, tasks)
-        wanted = insert(self._connection, tasks).values({"tenant": self._tenant, **row})
-        fresh = {name: wanted.excluded[name] for name in row if name != "task_id"}
-        self._connection.execute(wanted.on_conflict_do_update(index_elements=["tenant", "task_id"], set_=fresh))
+        statement = insert(self._connection, tasks).values({"tenant": self._tenant, **row})
+        fresh = {name: statement.excluded[name] for name in row if name != "task_id"}
+        self._connection.execute(statement.on_conflict_do_update(index_elements=["tenant", "task_id"], set_=fresh))
 
     def find(self, task_id: str) -> TaskRecord | None:
         """A task, if there is one of that id."""
@@ -116,8 +116,8 @@ class Tasks(Repository):
 
     def of_session(self, session_id: str) -> list[TaskRecord]:
         """The tasks of a session, oldest first."""
-        wanted = self._select(tasks, tasks.c.session_id == session_id).order_by(tasks.c.begun_at, tasks.c.task_id)
-        return [from_row(TaskRecord, row, tasks) for row in self._connection.execute(wanted)]
+        statement = self._select(tasks, tasks.c.session_id == session_id).order_by(tasks.c.begun_at, tasks.c.task_id)
+        return [from_row(TaskRecord, row, tasks) for row in self._connection.execute(statement)]
 
 
 class KnownFiles(Repository):
@@ -126,13 +126,13 @@ class KnownFiles(Repository):
     def note(self, path: str, kind: str) -> None:
         """Record that a file holds rows. Call it before the file is written, so that a crash leaves no unknown file."""
         file = KnownFile(path=path, kind=kind, noted_at=self._clock.now())
-        wanted = insert(self._connection, known_files).values({"tenant": self._tenant, **to_row(file, known_files)})
-        self._connection.execute(wanted.on_conflict_do_nothing(index_elements=["tenant", "path"]))
+        statement = insert(self._connection, known_files).values({"tenant": self._tenant, **to_row(file, known_files)})
+        self._connection.execute(statement.on_conflict_do_nothing(index_elements=["tenant", "path"]))
 
     def every(self) -> list[KnownFile]:
         """All of them, by path."""
-        wanted = self._select(known_files).order_by(known_files.c.path)
-        return [from_row(KnownFile, row, known_files) for row in self._connection.execute(wanted)]
+        statement = self._select(known_files).order_by(known_files.c.path)
+        return [from_row(KnownFile, row, known_files) for row in self._connection.execute(statement)]
 
     def drop(self, paths: Sequence[str]) -> None:
         """Forget files that are gone."""
@@ -253,10 +253,10 @@ class Saves(Repository):
 
     def find_known(self, save_ids: Sequence[str]) -> set[str]:
         """Return which of these saves are recorded."""
-        wanted = select(memory_saves.c.save_id).where(
+        statement = select(memory_saves.c.save_id).where(
             self._mine(memory_saves), self._among(memory_saves.c.save_id, save_ids)
         )
-        return set(self._connection.execute(wanted).scalars())
+        return set(self._connection.execute(statement).scalars())
 
     def recent(self, limit: int = 100) -> list[SaveRecord]:
         """The newest saves first."""
@@ -264,14 +264,14 @@ class Saves(Repository):
 
     def counts(self, since: datetime | None = None) -> SaveCounts:
         """How many saves ended how, from a moment on."""
-        wanted = select(memory_saves.c.decision, memory_saves.c.would_reject, func.count()).where(
+        statement = select(memory_saves.c.decision, memory_saves.c.would_reject, func.count()).where(
             self._mine(memory_saves)
         )
         if since is not None:
-            wanted = wanted.where(memory_saves.c.at >= since)
+            statement = statement.where(memory_saves.c.at >= since)
         counted = SaveCounts({}, {})
         for decision, reason, count in self._connection.execute(
-            wanted.group_by(memory_saves.c.decision, memory_saves.c.would_reject)
+            statement.group_by(memory_saves.c.decision, memory_saves.c.would_reject)
         ):
             kind = SaveDecision(decision)
             counted.by_decision[kind] = counted.by_decision.get(kind, 0) + count
@@ -293,5 +293,5 @@ class Saves(Repository):
         return int(counted[0][0])
 
     def _read(self, *conditions: ColumnElement[bool], limit: int | None = None) -> list[SaveRecord]:
-        wanted = self._select(memory_saves, *conditions).order_by(memory_saves.c.id.desc()).limit(limit)
-        return [from_row(SaveRecord, row, memory_saves) for row in self._connection.execute(wanted)]
+        statement = self._select(memory_saves, *conditions).order_by(memory_saves.c.id.desc()).limit(limit)
+        return [from_row(SaveRecord, row, memory_saves) for row in self._connection.execute(statement)]

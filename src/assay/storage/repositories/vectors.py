@@ -70,36 +70,36 @@ class NearestQuery(NamedTuple):
         return {"near": str(self.vector.astype(np.float16).tolist()), "limit": self.limit}
 
 
-def exactly(connection: Connection, asked: NearestQuery, numbers: Sequence[int] | None) -> list[Near]:
+def exactly(connection: Connection, query: NearestQuery, numbers: Sequence[int] | None) -> list[Near]:
     """Search all vectors, or those with these numbers, without an index."""
     among = "" if numbers is None else "AND number = ANY(:numbers)"
-    wanted = text(f"""
+    statement = text(f"""
         SELECT number, vector <=> CAST(:near AS halfvec) AS distance FROM vectors
         WHERE tenant = :tenant AND model = :model {among} ORDER BY distance, number LIMIT :limit
     """)  # noqa: S608 - what is put in is a constant
-    given = {**asked.parameters, "tenant": asked.tenant, "model": asked.model}
-    return _near(connection.execute(wanted, given if numbers is None else {**given, "numbers": list(numbers)}))
+    given = {**query.parameters, "tenant": query.tenant, "model": query.model}
+    return _near(connection.execute(statement, given if numbers is None else {**given, "numbers": list(numbers)}))
 
 
-def by_index(connection: Connection, asked: NearestQuery) -> list[Near]:
+def by_index(connection: Connection, query: NearestQuery) -> list[Near]:
     """Search with the index, if there is one, until enough are found."""
-    effort = min(max(2 * asked.limit, _LEAST_EF), LARGEST_EF)
+    effort = min(max(2 * query.limit, _LEAST_EF), LARGEST_EF)
     connection.execute(
         text("SELECT set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw.ef_search', :ef, true)"),
         {"ef": str(effort)},
     )
-    kind = f"halfvec({len(asked.vector)})"
-    wanted = text(f"""
+    kind = f"halfvec({len(query.vector)})"
+    statement = text(f"""
         SELECT number, CAST(vector AS {kind}) <=> CAST(:near AS {kind}) AS distance FROM vectors
-        WHERE {_whose(connection.dialect, asked.tenant, asked.model)} ORDER BY distance LIMIT :limit
+        WHERE {_whose(connection.dialect, query.tenant, query.model)} ORDER BY distance LIMIT :limit
     """)  # noqa: S608 - what is put in is quoted by the dialect
-    return _near(connection.execute(wanted, asked.parameters))
+    return _near(connection.execute(statement, query.parameters))
 
 
 def has_index(connection: Connection, tenant: str, model: str) -> bool:
     """Whether a usable index of these vectors exists."""
-    wanted = text("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(:name)")
-    return bool(connection.execute(wanted, {"name": index_name(tenant, model)}).scalar_one_or_none())
+    statement = text("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(:name)")
+    return bool(connection.execute(statement, {"name": index_name(tenant, model)}).scalar_one_or_none())
 
 
 def build_index(connection: Connection, tenant: str, model: str, dimension: int) -> bool:
@@ -263,14 +263,14 @@ class Vectors(Repository):
         """Chunks without a vector under a model, in the order of their numbers."""
         made = and_(vectors.c.number == chunks.c.number, vectors.c.model == model)
         own = and_(memories.c.tenant == chunks.c.tenant, memories.c.id == chunks.c.memory_id)
-        wanted = (
+        statement = (
             select(chunks.c.number, memories.c.title, chunks.c.heading_path, chunks.c.text)
             .select_from(chunks.join(memories, own).outerjoin(vectors, made))
             .where(self._mine(chunks), chunks.c.number > after, vectors.c.number.is_(None))
             .order_by(chunks.c.number)
             .limit(limit)
         )
-        return [Unembedded(*row) for row in self._connection.execute(wanted)]
+        return [Unembedded(*row) for row in self._connection.execute(statement)]
 
     def count(self, model: str) -> int:
         """How many chunks have a vector under a model."""
@@ -308,10 +308,10 @@ class Vectors(Repository):
         """The nearest chunks by cosine, or the nearest of these; PostgreSQL only. `exact` looks at every one."""
         if self._connection.dialect.name == "sqlite":
             raise InputError("SQLite does not search vectors", remedy="Use the derived vector index.")
-        asked = NearestQuery(self._tenant, model, vector, limit)
+        query = NearestQuery(self._tenant, model, vector, limit)
         if exact or numbers is not None:
-            return exactly(self._connection, asked, None if numbers is None else list(numbers))
-        return by_index(self._connection, asked)
+            return exactly(self._connection, query, None if numbers is None else list(numbers))
+        return by_index(self._connection, query)
 
     def has_index(self, model: str) -> bool:
         """Whether PostgreSQL has a vector index of this tenant's vectors under a model."""
@@ -332,16 +332,20 @@ class Vectors(Repository):
     def _of_chunks(self, model: str) -> Select[Any]:
         """By way of the chunks, which are indexed by tenant and number."""
         made = and_(vectors.c.number == chunks.c.number, vectors.c.model == model)
-        wanted = select(chunks.c.number, _BYTES[self._connection.dialect.name]).select_from(chunks.join(vectors, made))
-        return wanted.where(self._mine(chunks)).order_by(chunks.c.number)
+        statement = select(chunks.c.number, _BYTES[self._connection.dialect.name]).select_from(
+            chunks.join(vectors, made)
+        )
+        return statement.where(self._mine(chunks)).order_by(chunks.c.number)
 
     def _read(self, wanted: Select[Any]) -> VectorPage:
         return _page(self._connection.execute(wanted).all(), self._matrix)
 
     def _lines(self, numbers: Sequence[int]) -> list[ChangedRow]:
         mine = (self._mine(chunks), self._among(chunks.c.number, numbers))
-        wanted = select(chunks.c.number, chunks.c.memory_id, chunks.c.position).where(*mine).order_by(chunks.c.number)
-        rows = self._connection.execute(wanted).all()
+        statement = (
+            select(chunks.c.number, chunks.c.memory_id, chunks.c.position).where(*mine).order_by(chunks.c.number)
+        )
+        rows = self._connection.execute(statement).all()
         if absent := set(numbers) - {row.number for row in rows}:
             raise RecordNotFound(
                 f"there is no chunk with the number {min(absent)} in this scope", remedy="Save the memory first."
