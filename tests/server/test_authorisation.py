@@ -106,8 +106,8 @@ def test_a_route_without_a_policy_is_refused_to_everybody(services: Services) ->
         raise AssertionError("nobody may get here")
 
     guard: Any = build(services, open_to_this_machine=True, pages=False)
-    guard._app.add_api_route("/api/forgotten", forgotten)
-    guard._table = RouteTable(guard._app.routes)
+    guard.app.add_api_route("/api/forgotten", forgotten)
+    guard.table = RouteTable(guard.app.routes)
     with TestClient(guard, base_url=HERE) as client:
         answer = client.get("/api/forgotten")
     assert (answer.status_code, answer.json()["error"]["code"]) == (403, "no_policy")

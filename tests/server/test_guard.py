@@ -129,9 +129,9 @@ def with_form(services: Services) -> TestClient:
 
     shown.__annotations__["request"] = Request
     guard = build(services, open_to_this_machine=True, pages=False)
-    guard._app.add_api_route("/form", shown, methods=["GET"])  # type: ignore[attr-defined] # it is a Guard
-    guard._app.add_api_route("/form", sent, methods=["POST"])  # type: ignore[attr-defined] # the same
-    guard._table = RouteTable(guard._app.routes)  # type: ignore[attr-defined] # the same
+    guard.app.add_api_route("/form", shown, methods=["GET"])  # type: ignore[attr-defined] # it is a Guard
+    guard.app.add_api_route("/form", sent, methods=["POST"])  # type: ignore[attr-defined] # the same
+    guard.table = RouteTable(guard.app.routes)  # type: ignore[attr-defined] # the same
     return TestClient(guard, base_url=HERE)
 
 
@@ -205,8 +205,8 @@ def test_a_bug_is_told_without_its_inside(services: Services, caplog: pytest.Log
         raise RuntimeError("the password is swordfish")
 
     guard = build(services, open_to_this_machine=True, pages=False)
-    guard._app.add_api_route("/broken", broken)  # type: ignore[attr-defined] # it is a Guard
-    guard._table = RouteTable(guard._app.routes)  # type: ignore[attr-defined] # the same
+    guard.app.add_api_route("/broken", broken)  # type: ignore[attr-defined] # it is a Guard
+    guard.table = RouteTable(guard.app.routes)  # type: ignore[attr-defined] # the same
     with TestClient(guard, base_url=HERE, raise_server_exceptions=False) as client, caplog.at_level(logging.ERROR):
         answer = client.get("/broken")
     assert (answer.status_code, answer.json()["error"]["code"]) == (500, "internal_error")

@@ -23,7 +23,7 @@ TOKEN = "ASSAY_MCP_TOKEN"  # noqa: S105 - the name of a variable
 
 
 class Where(NamedTuple):
-    """Where to listen, and by which further names to be found."""
+    """Where to listen, and under which further names."""
 
     host: str
     port: int
@@ -31,15 +31,15 @@ class Where(NamedTuple):
 
 
 def serve_stdio(settings: Settings, *, read_only: bool) -> None:
-    """Speak the protocol on standard input and output until the client ends."""
+    """Serve one client on standard input and output until its input ends."""
     with _open_host(settings, read_only=read_only) as (host, grant):
         if sys.stdin.isatty():
-            sys.stderr.write("Speaking MCP on standard input and output; a client starts this. End it with Ctrl-D.\n")
+            sys.stderr.write("Serving MCP on standard input and output; a client starts this. End it with Ctrl-D.\n")
         anyio.run(stdio.serve, build_server(host, local=grant))
 
 
 def serve_http(settings: Settings, where: Where, *, read_only: bool, note: Callable[[str], object]) -> None:
-    """Speak it over HTTP until told to stop; `note` is told the address."""
+    """Serve over HTTP until stopped; `note` is called with a line that names the address."""
     token = os.environ.get(TOKEN) or None
     with (
         _open_host(settings, read_only=read_only) as (host, grant),
@@ -47,7 +47,7 @@ def serve_http(settings: Settings, where: Where, *, read_only: bool, note: Calla
     ):
         stored = StoredTokens(host.engine.store, host.engine.clock)
         http.need_token(where.host, token, stored=stored.exist(), variable=TOKEN)
-        # Behind a proxy everybody seems to be on this machine.
+        # Behind a proxy all callers seem to be on this machine.
         alone = http.is_loopback(where.host) and not settings.server_trusted_proxies
         here = Everybody(grant) if token is None and alone else None
         authoriser = stored.or_else(here if token is None else OneToken(token, grant))
@@ -65,9 +65,9 @@ def mount(
     local: Grant | None,
     names: Collection[str],
 ) -> http.McpGuard:
-    """Make what serves MCP within another server, behind its front and to its callers.
+    """Return the application that serves MCP within another server, behind its checks.
 
-    `local` is the grant of callers of this machine without a token; None: there are none.
+    `local`: the grant of callers on this machine without a token; None: they are refused.
     """
     authoriser = stored.or_else(None if local is None else Everybody(local))
     server = build_server(Host(engine, settings))
@@ -76,7 +76,7 @@ def mount(
 
 @contextmanager
 def _open_host(settings: Settings, *, read_only: bool) -> Iterator[tuple[Host, Grant]]:
-    """Open the memory and what runs its tools; both are closed also when the process is told to end."""
+    """Open the memory and its host; both are closed on SIGTERM too."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with wiring.serving(settings, create=not read_only) as engine:
         scope = wiring.scope_of(settings, via="mcp")

@@ -124,8 +124,8 @@ def test_a_bug_is_shown_without_its_inside(services: Services, caplog: pytest.Lo
         raise RuntimeError("the password is swordfish")
 
     guard = build(services, open_to_this_machine=True)
-    guard._app.add_api_route("/broken", broken)  # type: ignore[attr-defined] # it is a Guard
-    guard._table = RouteTable(guard._app.routes)  # type: ignore[attr-defined] # the same
+    guard.app.add_api_route("/broken", broken)  # type: ignore[attr-defined] # it is a Guard
+    guard.table = RouteTable(guard.app.routes)  # type: ignore[attr-defined] # the same
     with TestClient(guard, base_url=HERE, raise_server_exceptions=False) as client, caplog.at_level(logging.ERROR):
         reply = client.get("/broken", headers=BROWSER)
     assert (reply.status_code, title_of(reply.text)) == (500, "That did not work")

@@ -137,15 +137,15 @@ class ApiGuard:
     """Checks requests and passes them on with the caller's grant."""
 
     def __init__(self, app: ASGIApp, table: RouteTable, services: Services, gates: Gates) -> None:
-        self._app = app
-        self._table = table
-        self._services = services
-        self._gates = gates
+        self.app = app
+        self.table = table
+        self.services = services
+        self.gates = gates
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or run the application's start and end."""
         if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
         elif scope["type"] == "http":
             await _Answering(self, scope, receive, send).answer()
         elif scope["type"] == "websocket":
@@ -153,15 +153,15 @@ class ApiGuard:
 
     async def admit(self, scope: Scope, receive: Receive, found: FoundRoute | None) -> _Admitted:
         """Run all checks of a request; raise `RequestRefused` or an `AssayError` if one fails."""
-        front = self._gates.front
+        front = self.gates.front
         arrival = front.receive(scope)
         scope["headers"] = keep_own_cookies(scope["headers"], arrival.headers)
         public = found is not None and found.policy is PUBLIC
-        shown = read_credentials(arrival.headers, secure=is_secure(scope, self._services.settings))
+        shown = read_credentials(arrival.headers, secure=is_secure(scope, self.services.settings))
         caller = await front.identify(scope, arrival, shown, self._find_caller, public=public)
         grant = None if caller is None else caller.grant_from(arrival.peer.address)
         signed_in = caller is not None and caller.signed_in
-        scope.update({CSRF: partial(self._gates.csrf.token, _caller_key(caller)), GRANT: grant, SIGNED_IN: signed_in})
+        scope.update({CSRF: partial(self.gates.csrf.token, _caller_key(caller)), GRANT: grant, SIGNED_IN: signed_in})
         if found is None:
             path = ascii(scope["path"][:200])
             remedy = "Check the address." if errors.wants_page(scope) else "See /api/openapi.json."
@@ -173,9 +173,9 @@ class ApiGuard:
         return await self._with_body(scope, receive, arrival, caller, found)
 
     async def _find_caller(self, shown: Credentials) -> HttpCaller | None:
-        find = partial(self._gates.callers.find, shown)
+        find = partial(self.gates.callers.find, shown)
         # A token may have to be looked up in the store.
-        return find() if shown.token is None else await self._services.run(find)
+        return find() if shown.token is None else await self.services.run(find)
 
     async def _with_body(
         self, scope: Scope, receive: Receive, arrival: Arrival, caller: HttpCaller | None, found: FoundRoute
@@ -183,7 +183,7 @@ class ApiGuard:
         if scope["method"] in SAFE:
             return _Admitted(scope, receive)
         # Callers of a public address are not authenticated, so their bodies must be small.
-        reader = self._gates.front.body_reader(arrival, None if found.policy is PUBLIC else caller)
+        reader = self.gates.front.body_reader(arrival, None if found.policy is PUBLIC else caller)
         try:
             body = await reader.read(arrival.headers, receive)
             admitted = _Admitted(scope, replay_body(body, receive), reader=reader)
@@ -199,11 +199,11 @@ class ApiGuard:
         scope, kind = admitted.scope, limits.kind_of(headers)
         check = partial(limits.check_body, kind, body, forms=not scope["path"].startswith("/api/"))
         # Checking a long body would block the event loop.
-        admitted = admitted._replace(sent=check() if len(body) <= QUICKLY_READ else await self._services.run(check))
+        admitted = admitted._replace(sent=check() if len(body) <= QUICKLY_READ else await self.services.run(check))
         if caller is None:
             return admitted
         if caller.ambient and kind != limits.JSON and not scope["path"].startswith("/api/"):
-            self._gates.csrf.check(_caller_key(caller), read_csrf_token(dict(headers).get(CSRF_HEADER), body))
+            self.gates.csrf.check(_caller_key(caller), read_csrf_token(dict(headers).get(CSRF_HEADER), body))
         key = dict(headers).get(idempotency.HEADER)
         if key is None or found.policy is None or found.policy.reads_only:
             return admitted
@@ -217,17 +217,17 @@ class _Answering:
 
     def __init__(self, guard: ApiGuard, scope: Scope, receive: Receive, send: Send) -> None:
         self._guard = guard
-        self._gates = guard._gates  # noqa: SLF001 - one thing in two parts
+        self._gates = guard.gates
         self._id = secrets.token_hex(8)
         self._scope: Scope = {**scope, REQUEST_ID: self._id}
         self._receive = receive
         self._send = send
         self._status = 0
-        self._found = guard._table.find(scope)  # noqa: SLF001 - the same
+        self._found = guard.table.find(scope)
 
     async def answer(self) -> None:
         """Answer the request, also after an unexpected error, and count it in the metrics."""
-        metrics, services = self._gates.metrics, self._guard._services  # noqa: SLF001 - the same
+        metrics, services = self._gates.metrics, self._guard.services
         route = "other" if self._found is None else self._found.path
         began = services.clock.monotonic()
         metrics.under_way.inc()
@@ -267,9 +267,9 @@ class _Answering:
         straight = None if self._found is None or admitted.scope["query_string"] else self._found.straight
         body = None if straight is None else straight.read(admitted.sent)
         if straight is None or body is None:
-            await self._guard._app(admitted.scope, admitted.receive, send)  # noqa: SLF001 - the same
+            await self._guard.app(admitted.scope, admitted.receive, send)
             return
-        call = RouteCall(self._guard._services, admitted.scope[GRANT], self._id)  # noqa: SLF001 - the same
+        call = RouteCall(self._guard.services, admitted.scope[GRANT], self._id)
         try:
             response = await straight.answer(call, body)
         except (AssayError, RequestRefused) as problem:
@@ -278,7 +278,7 @@ class _Answering:
 
     async def _once(self, admitted: _Admitted, named: KeyedWrite) -> None:
         """Answer a write with a key: do it now, or repeat the earlier answer."""
-        services, repeats = self._guard._services, self._gates.repeats  # noqa: SLF001 - the same
+        services, repeats = self._guard.services, self._gates.repeats
         try:
             before = await services.run(partial(repeats.begin, named))
         except (AssayError, RequestRefused) as problem:
