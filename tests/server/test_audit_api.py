@@ -109,7 +109,7 @@ def test_the_command_line_lists_pages_and_sessions(
     behind = first["next_cursor"]
     [second] = json.loads(run("audit", "--action", "token.", "--cursor", behind, "--json", "--db", db).out)["entries"]
     assert second["detail"]["name"] == "ci"
-    assert "Nobody has signed in." in run("token", "sessions", "--db", db).out
+    assert "No browser has signed in." in run("token", "sessions", "--db", db).out
     made = services.sign_ins.begin(text, "browser 10.0.0.7")
     assert made is not None
     [listed] = json.loads(run("token", "sessions", "--json", "--db", db).out)["sign_ins"]

@@ -164,7 +164,7 @@ def test_nobody_sees_or_takes_back_the_labels_of_another_tenant(house: House) ->
     assert house.press(path, "3", house.alpha, **first_pair(house, house.alpha)) == 303
     assert labelled(house, house.alpha) == "token:test 1"
     for stranger in (house.beta, house.host):
-        assert labelled(house, stranger) == "nobody yet"
+        assert labelled(house, stranger) == "none yet"
         assert house.press(path, "u", stranger) == 303
     assert labelled(house, house.alpha) == "token:test 1"
 
