@@ -1,9 +1,9 @@
-"""Logging a query costs the caller an append to a list; a thread writes the list in group commits.
+"""The buffer of the query log: logging a query appends it to a list, and a thread writes the list in group commits.
 
-The promise, which differs from that of a save: a logged query is in the store `flush_interval_s` later at the
-latest, so a crash or power cut loses no more than that, and never damages what is there. A disk that refuses keeps the
-rows waiting and tries again. The buffer is bounded: when it is full the newest query is dropped and counted, because
-a log must never stop a search. `status()` tells what waits, what was dropped, and what went wrong last.
+A logged query is stored after `flush_interval_s` at the latest, so a crash or power cut loses only newer queries and
+never damages the store; a save, in contrast, is durable at once. When the disk refuses a write, rows wait and are tried
+again. The buffer is bounded: when it is full the newest query is dropped and counted, because the log must never stop a
+search. `status()` returns how many queries wait, how many were dropped, and the last error.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from assay.errors import InputError
 from assay.records import LoggedQuery, Scope
 
 BATCH = 250
-"""Rows in one commit at most, so that a save never waits long behind the log."""
+"""Most rows of one commit, so that a save never waits long for the log."""
 
 Write = Callable[[Scope, Sequence[LoggedQuery]], None]
 
 
 class LogStatus(NamedTuple):
-    """How the log is doing."""
+    """The state of the log."""
 
     waiting: int
     written: int
@@ -55,7 +55,7 @@ class QueryLog:
         self._problem: str | None = None
 
     def append(self, scope: Scope, query: LoggedQuery) -> bool:
-        """Log a query. False when the buffer is full and the query was dropped (and counted)."""
+        """Log a query; return False if the buffer is full and the query was dropped."""
         with self._mutex:
             if self._stopped.is_set() or len(self._waiting) >= self._capacity:
                 self._dropped += 1
@@ -68,13 +68,13 @@ class QueryLog:
         return True
 
     def flush(self) -> None:
-        """Write everything that waits, now; raise when the store cannot write at all."""
+        """Write all waiting queries now; raise if the store cannot write."""
         with self._writing:
             while batch := self._next_batch():
                 try:
                     self._write(batch[0].scope, [entry.query for entry in batch])
                 except InputError as problem:
-                    self._look_for_the_refused(batch, problem)
+                    self._isolate_refused_rows(batch, problem)
                 except Exception as problem:
                     self._put_back(batch, problem)
                     raise
@@ -83,20 +83,20 @@ class QueryLog:
                     self._problem = None
 
     def make_sure_of(self, query_id: str) -> None:
-        """Write the log if this query still waits in it, so that what refers to it finds it."""
+        """Write the log if this query still waits, so that rows which refer to it can be stored."""
         with self._mutex:
             waits = any(entry.query.query_id == query_id for entry in self._waiting)
-        # A batch on its way has left the buffer but may not be committed: flush waits for it.
+        # A batch that is being written has left the buffer but may not be committed: flush waits for it.
         if waits or self._writing.locked():
             self.flush()
 
     def status(self) -> LogStatus:
-        """How the log is doing."""
+        """Return the state of the log."""
         with self._mutex:
             return LogStatus(len(self._waiting), self._written, self._dropped, self._problem)
 
     def close(self) -> None:
-        """Write what waits and stop. What the store refuses even now is counted as dropped and raised."""
+        """Write the waiting queries and stop; if the store refuses them, count them as dropped and raise."""
         self._stopped.set()
         self._wake.set()
         if self._thread is not None:
@@ -110,7 +110,7 @@ class QueryLog:
             raise
 
     def _next_batch(self) -> list[_Entry]:
-        """The oldest rows of one scope."""
+        """Return the oldest rows of one scope."""
         batch: list[_Entry] = []
         with self._mutex:
             most = 1 if self._one_by_one else BATCH
@@ -124,8 +124,8 @@ class QueryLog:
             self._problem = str(problem)
             self._waiting.extendleft(reversed(batch))
 
-    def _look_for_the_refused(self, batch: Sequence[_Entry], problem: InputError) -> None:
-        """A row the schema refuses would be refused for ever: it is dropped, and takes no other with it."""
+    def _isolate_refused_rows(self, batch: Sequence[_Entry], problem: InputError) -> None:
+        """Write a refused batch row by row, and drop only the rows that the schema refuses: retrying cannot help."""
         if len(batch) == 1:
             self._problem = str(problem)
             self._dropped += 1
@@ -137,7 +137,7 @@ class QueryLog:
         while not self._stopped.is_set():
             self._wake.wait()
             self._wake.clear()
-            # Let a group gather; close() cuts the wait short.
+            # Wait for more queries to write together; close() ends the wait.
             self._stopped.wait(self._interval_s)
             try:
                 self.flush()

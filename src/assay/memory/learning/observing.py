@@ -178,7 +178,7 @@ class Observing:
             return find_references(watch, observation.wrote, sorted(bodies.items()), newest, key=key)
         memory_id = observation.memory_id
         if memory_id is None:
-            given = work.usage.given({memory_id for turn in turns for memory_id in turn.memory_ids})
+            given = work.usage.find_given({memory_id for turn in turns for memory_id in turn.memory_ids})
             memory_id = read_from(observation.path or "", given)
         return [] if memory_id is None else find_reads(watch, memory_id, turns, key=key)
 

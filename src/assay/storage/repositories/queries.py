@@ -32,21 +32,21 @@ from assay.storage.tables import (
 
 # --- Searches with their results and candidates ---
 #
-# A blob is a format byte, a count and two lengths, what all ids begin with, the rest of each id, and the scores
-# (little-endian doubles): exact, and small enough to keep for every query, so that any fusion can be replayed offline.
+# A blob is a format byte, a count and two lengths, the common prefix of all ids, the rest of each id, and the scores
+# (little-endian doubles): exact, and small enough to store for every query, so that any fusion can be replayed offline.
 # Blobs of version 0.1 are zlib over the ids (JSON) and the scores. Leaving out the common beginning of the ids saves
 # as much as zlib does, in a fifth of the time.
 
 _FORMAT = b"\x02"
 _ZLIB_FORMAT = b"\x01"
 _LENGTHS = "<III"
-"""How many ids there are, and the bytes of what they begin with and of the rest."""
+"""The number of ids, and the lengths in bytes of their common prefix and of the rest."""
 _BETWEEN_IDS = "\n"
-"""An id has no such character."""
+"""Separates ids, which never contain it."""
 
 
 class SessionQuery(NamedTuple):
-    """What a session was given by one query."""
+    """The results of one query of a session."""
 
     id: int
     query_id: str
@@ -72,7 +72,7 @@ class Queries(Repository):
     """The logged queries of one tenant."""
 
     def add_many(self, queries: Sequence[LoggedQuery]) -> int:
-        """Keep queries with their candidates; one that is there already is left as it is. How many were new."""
+        """Store queries with their candidates, skipping those that exist; return how many were new."""
         fresh = self._not_yet_kept(queries)
         if not fresh:
             return 0
@@ -104,22 +104,22 @@ class Queries(Repository):
 
     def recent(self, *, limit: int = 100, origin: Origin | None = None) -> list[LoggedQuery]:
         """The newest queries first, without their candidates."""
-        wanted = self._select(eval_queries).order_by(eval_queries.c.id.desc()).limit(limit)
+        statement = self._select(eval_queries).order_by(eval_queries.c.id.desc()).limit(limit)
         if origin is not None:
-            wanted = wanted.where(eval_queries.c.origin == str(origin))
-        return [from_row(LoggedQuery, row, eval_queries) for row in self._connection.execute(wanted)]
+            statement = statement.where(eval_queries.c.origin == str(origin))
+        return [from_row(LoggedQuery, row, eval_queries) for row in self._connection.execute(statement)]
 
     def since(self, moment: datetime, *, origin: Origin = Origin.USE, limit: int = 10_000) -> list[LoggedQuery]:
         """The queries from a moment on, oldest first, without their candidates."""
         mine = (eval_queries.c.created_at >= moment, eval_queries.c.origin == str(origin))
-        wanted = self._select(eval_queries, *mine).order_by(eval_queries.c.id).limit(limit)
-        return [from_row(LoggedQuery, row, eval_queries) for row in self._connection.execute(wanted)]
+        statement = self._select(eval_queries, *mine).order_by(eval_queries.c.id).limit(limit)
+        return [from_row(LoggedQuery, row, eval_queries) for row in self._connection.execute(statement)]
 
     def until(self, moment: datetime, *, origin: Origin = Origin.USE, limit: int = 10_000) -> list[LoggedQuery]:
         """The newest queries before a moment, oldest first, without their candidates."""
         mine = (eval_queries.c.created_at < moment, eval_queries.c.origin == str(origin))
-        wanted = self._select(eval_queries, *mine).order_by(eval_queries.c.id.desc()).limit(limit)
-        return [from_row(LoggedQuery, row, eval_queries) for row in self._connection.execute(wanted)][::-1]
+        statement = self._select(eval_queries, *mine).order_by(eval_queries.c.id.desc()).limit(limit)
+        return [from_row(LoggedQuery, row, eval_queries) for row in self._connection.execute(statement)][::-1]
 
     def of_session(
         self, session_id: str, *, after_id: int = 0, limit: int = 100, origin: Origin = Origin.USE
@@ -151,14 +151,14 @@ class Queries(Repository):
         return [by_id[query_id] for query_id in reversed(by_id) if query_id not in kept]
 
     def _candidates(self, query_id: str) -> tuple[ChannelCandidates, ...]:
-        wanted = self._select(eval_candidates, eval_candidates.c.query_id == query_id).order_by(
+        statement = self._select(eval_candidates, eval_candidates.c.query_id == query_id).order_by(
             eval_candidates.c.channel
         )
-        return tuple(unpack(row.channel, row.payload) for row in self._connection.execute(wanted))
+        return tuple(unpack(row.channel, row.payload) for row in self._connection.execute(statement))
 
 
 def pack(candidates: ChannelCandidates) -> bytes:
-    """The compact form of one channel's list."""
+    """Return the candidates of one channel in compact form."""
     ids, scores = candidates.ids, candidates.scores
     common = commonprefix(ids)  # noqa: RUF071 - letter by letter is what is wanted
     rest = _BETWEEN_IDS.join([memory_id[len(common) :] for memory_id in ids]).encode()
@@ -168,7 +168,7 @@ def pack(candidates: ChannelCandidates) -> bytes:
 
 
 def unpack(channel: str, payload: bytes) -> ChannelCandidates:
-    """The list behind a compact form."""
+    """Return the candidates of one channel from their compact form."""
     try:
         read = _read_zlib if payload.startswith(_ZLIB_FORMAT) else _read_plain
         ids, scores = read(payload[1:])
@@ -203,7 +203,7 @@ def _read_zlib(body: bytes) -> tuple[list[str], tuple[float, ...]]:
 
 
 class UsedQuery(NamedTuple):
-    """One search of somebody who used the memory."""
+    """One search of a user or agent, without those of evaluations."""
 
     id: int
     query_id: str
@@ -228,7 +228,7 @@ class FullRun(NamedTuple):
 
 
 class GivenMemory(NamedTuple):
-    """What the observation hook wants to know of a memory that a session was given."""
+    """A memory among the results of a session, with the fields that the observation hook uses."""
 
     id: str
     rel_path: str
@@ -270,26 +270,26 @@ class Usage(Repository):
             conditions.append(table.c.created_at >= since)
         if ids is not None:
             conditions.append(self._among(table.c.query_id, ids))
-        wanted = select(*_USED).where(self._mine(table), table.c.origin == str(Origin.USE), *conditions)
+        statement = select(*_USED).where(self._mine(table), table.c.origin == str(Origin.USE), *conditions)
         order = table.c.id.desc() if newest_first else table.c.id
-        return [_to_used_query(row) for row in self._connection.execute(wanted.order_by(order).limit(limit))]
+        return [_to_used_query(row) for row in self._connection.execute(statement.order_by(order).limit(limit))]
 
     def queries_before(self, moment: datetime, *, limit: int) -> list[UsedQuery]:
         """The last searches before a moment, newest first."""
         table = eval_queries
         own = (self._mine(table), table.c.origin == str(Origin.USE), table.c.created_at < moment)
-        wanted = select(*_USED).where(*own).order_by(table.c.id.desc()).limit(limit)
-        return [_to_used_query(row) for row in self._connection.execute(wanted)]
+        statement = select(*_USED).where(*own).order_by(table.c.id.desc()).limit(limit)
+        return [_to_used_query(row) for row in self._connection.execute(statement)]
 
     def full_runs(self, *, until: datetime) -> list[FullRun]:
         """Return what completed runs measured, up to a moment, in the order they were run."""
         table = eval_results
-        wanted = (
+        statement = (
             select(table.c.created_at, table.c.metrics_json)
             .where(self._mine(table), table.c.run_type == str(RunType.FULL), table.c.created_at <= until)
             .order_by(table.c.created_at, table.c.id)
         )
-        return [FullRun(row.created_at, row.metrics_json) for row in self._connection.execute(wanted)]
+        return [FullRun(row.created_at, row.metrics_json) for row in self._connection.execute(statement)]
 
     def first_scored_at(self) -> datetime | None:
         """When the first completed run was stored."""
@@ -299,47 +299,47 @@ class Usage(Repository):
         ).scalar_one_or_none()
         return found
 
-    def given(self, memory_ids: Collection[str]) -> list[GivenMemory]:
-        """These memories, those that are gone left out."""
+    def find_given(self, memory_ids: Collection[str]) -> list[GivenMemory]:
+        """Return these memories; missing ones are left out."""
         return [GivenMemory(*row) for row in self._rows(_GIVEN, ids=memory_ids)] if memory_ids else []
 
     def bodies(self, memory_ids: Collection[str]) -> dict[str, str]:
         """The texts of these memories."""
-        wanted = select(memories.c.id, memories.c.body).where(
+        statement = select(memories.c.id, memories.c.body).where(
             self._mine(memories), self._among(memories.c.id, memory_ids)
         )
-        return {row.id: row.body for row in self._connection.execute(wanted)}
+        return {row.id: row.body for row in self._connection.execute(statement)}
 
     def events_after(self, last: int, *, limit: int = 500) -> list[NumberedEvent]:
         """Feedback that was recorded after an event, in its order."""
-        wanted = self._select(eval_feedback, eval_feedback.c.id > last).order_by(eval_feedback.c.id).limit(limit)
-        rows = self._connection.execute(wanted)
+        statement = self._select(eval_feedback, eval_feedback.c.id > last).order_by(eval_feedback.c.id).limit(limit)
+        rows = self._connection.execute(statement)
         return [NumberedEvent(row.id, from_row(FeedbackEvent, row, eval_feedback)) for row in rows]
 
     def last_event(self) -> int:
         """The newest event's place; 0 when there is none."""
-        wanted = select(func.max(eval_feedback.c.id)).where(self._mine(eval_feedback))
-        return int(self._connection.execute(wanted).scalar_one_or_none() or 0)
+        statement = select(func.max(eval_feedback.c.id)).where(self._mine(eval_feedback))
+        return int(self._connection.execute(statement).scalar_one_or_none() or 0)
 
     def events_of(self, query_ids: Collection[str], kinds: Collection[EventType]) -> set[tuple[str, str]]:
         """Query and memory of every event of these kinds on these queries."""
         table = eval_feedback
         own = (self._among(table.c.query_id, query_ids), table.c.event_type.in_([str(kind) for kind in kinds]))
-        wanted = select(table.c.query_id, table.c.memory_id).where(self._mine(table), *own)
-        return {(row.query_id, row.memory_id or "") for row in self._connection.execute(wanted)}
+        statement = select(table.c.query_id, table.c.memory_id).where(self._mine(table), *own)
+        return {(row.query_id, row.memory_id or "") for row in self._connection.execute(statement)}
 
     def grades(self, query_ids: Collection[str]) -> dict[tuple[str, str], int]:
-        """The lowest grade anybody gave each memory for each of these queries."""
+        """Return the lowest grade of each memory for each of these queries."""
         table = eval_judgments
-        wanted = (
+        statement = (
             select(table.c.query_id, table.c.memory_id, func.min(table.c.relevance))
             .where(self._mine(table), self._among(table.c.query_id, query_ids))
             .group_by(table.c.query_id, table.c.memory_id)
         )
-        return {(query, memory): int(grade) for query, memory, grade in self._connection.execute(wanted)}
+        return {(query, memory): int(grade) for query, memory, grade in self._connection.execute(statement)}
 
     def stale(self) -> set[str]:
-        """Memories that something has taken the place of: superseded, deprecated, or joined to what supersedes them."""
+        """Return the outdated memories: superseded, deprecated, or with an edge from one that supersedes them."""
         own = (self._mine(memories), (memories.c.superseded_at.is_not(None)) | (memories.c.tier == "deprecated"))
         gone = set(self._connection.execute(select(memories.c.id).where(*own)).scalars())
         joined = select(edges.c.target_id).where(self._mine(edges), edges.c.kind == "supersedes")
