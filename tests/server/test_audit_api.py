@@ -82,7 +82,7 @@ def test_a_broken_chain_is_told_on_every_surface(
     bearer(services)
     [chain] = client.get("/api/audit/chain", headers=admin).json()["chains"]
     assert (chain["is_whole"], chain["entries"], chain["broken_at"]) == (True, 3, None)
-    assert "each fits the one before it" in client.get("/evaluation/audit", headers=admin).text
+    assert "each matches the one before it" in client.get("/evaluation/audit", headers=admin).text
     whole = run("audit", "--db", db)
     assert (whole.code, "is whole: 3 entries" in whole.out) == (0, True)
     assert [finding.state for finding in examine(services.settings) if finding.subject == "Audit log"] == ["ok"]
@@ -109,7 +109,7 @@ def test_the_command_line_lists_pages_and_sessions(
     behind = first["next_cursor"]
     [second] = json.loads(run("audit", "--action", "token.", "--cursor", behind, "--json", "--db", db).out)["entries"]
     assert second["detail"]["name"] == "ci"
-    assert "No browser has signed in." in run("token", "sessions", "--db", db).out
+    assert "Nobody has signed in." in run("token", "sessions", "--db", db).out
     made = services.sign_ins.begin(text, "browser 10.0.0.7")
     assert made is not None
     [listed] = json.loads(run("token", "sessions", "--json", "--db", db).out)["sign_ins"]
@@ -133,5 +133,5 @@ def test_the_page_filters_pages_and_escapes(client: TestClient, services: Servic
     older = re.search(r'href="(/evaluation/audit\?[^"]*before=\d+)"', page)
     assert older is not None
     assert client.get(older[1].replace("&amp;", "&"), headers=admin).text.count('data-name="who"') == 10
-    assert "No entry fits" in client.get("/evaluation/audit?actor=nobody", headers=admin).text
+    assert "No entry matches" in client.get("/evaluation/audit?actor=nobody", headers=admin).text
     assert client.get("/evaluation/audit?before=x", headers=admin).status_code == 422

@@ -243,7 +243,7 @@ def test_a_checkpoint_that_could_not_be_evaluated_is_told_beside_the_answer(
     page = client.get("/answers/r_skipped").text
     assert "Evaluation skipped" in page
     assert "Retrieval evaluation: the model did not reply within 30 s." in page
-    assert "made without this check" in page
+    assert "generated without this check" in page
     assert "18 euros a night" in page
     assert client.get("/evaluation/queries/r_skipped").status_code == 200
 
@@ -474,4 +474,4 @@ def test_a_vote_that_changes_nothing_is_not_called_counted(tmp_path: Path) -> No
             told.append(client.get(client.post(f"{place}/validate", data=form).headers["location"]).text)
     assert "Counted as useful" in told[0]
     assert "Counted as useful" not in told[1]
-    assert "Not counted: you have said so before" in told[1]
+    assert "Not counted: you have voted before" in told[1]
