@@ -200,7 +200,7 @@ def test_the_deadlines_are_those_of_the_design() -> None:
         ({"evaluate": "model"}, "no model"),
         ({"weights": {"charm": 0.5}}, "charm"),
         ({"weights": {"coherence": 2}}, "coherence"),
-        ({"weights": 3}, "no table"),
+        ({"weights": 3}, "not a table"),
         ({"plan": {"timeout": 3}}, "timeout"),
         ({"plan": {"timeout_s": -1}}, "timeout_s"),
         ({"answer": {"fail_action": "panic"}}, "panic"),
