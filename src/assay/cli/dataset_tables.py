@@ -23,7 +23,7 @@ def import_lines(done: Import, findings: list[Finding]) -> Iterator[str]:
         f"{'' if done.new else ' (unchanged)'}"
     )
     yield f"{card.content_hash}  tag it {card.tag_hint}"
-    errors = [one for one in findings if one.severity.value == "error"]
+    errors = [finding for finding in findings if finding.severity.value == "error"]
     rest = len(findings) - len(errors)
     if findings:
         yield f"{len(errors):,} errors, {rest:,} others: assay dataset check {card.name}"
@@ -37,16 +37,16 @@ def import_as_json(done: Import, findings: list[Finding]) -> dict[str, Any]:
 def check_lines(name: str, found: Checked, fixed: dict[str, Any] | None) -> Iterator[str]:
     """What a check found, worst first, and its verdict."""
     for severity in ("error", "warning", "note"):
-        own = [one for one in found.findings if one.severity.value == severity]
-        for one in own[:FINDINGS_SHOWN]:
-            yield f"{severity:<8} {one.code}  {one.where}: {one.message}"
-            if one.remedy:
-                yield f"         {one.remedy}"
+        own = [finding for finding in found.findings if finding.severity.value == severity]
+        for finding in own[:FINDINGS_SHOWN]:
+            yield f"{severity:<8} {finding.code}  {finding.where}: {finding.message}"
+            if finding.remedy:
+                yield f"         {finding.remedy}"
         if len(own) > FINDINGS_SHOWN:
             yield f"{severity:<8} and {len(own) - FINDINGS_SHOWN:,} more; --json has them all"
     if fixed is not None:
         yield _fix_line(fixed)
-    counts = ", ".join(f"{count(found, one):,} {one}s" for one in ("error", "warning", "note"))
+    counts = ", ".join(f"{count(found, severity):,} {severity}s" for severity in ("error", "warning", "note"))
     yield f"{name}: {'usable' if found.usable else 'not usable'} ({counts})"
 
 
@@ -58,7 +58,7 @@ def _fix_line(fixed: dict[str, Any]) -> str:
 
 def count(found: Checked, severity: str) -> int:
     """How many findings of a severity there are."""
-    return sum(one.severity.value == severity for one in found.findings)
+    return sum(finding.severity.value == severity for finding in found.findings)
 
 
 def check_as_json(found: Checked, fixed: dict[str, Any] | None) -> dict[str, Any]:

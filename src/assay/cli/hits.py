@@ -42,17 +42,18 @@ def format_results(found: SearchResult, request: MemorySearchRequest) -> Text:
 
 def _format_pinned(found: SearchResult) -> Text:
     lines = [
-        Text.assemble(("always  ", "bold yellow"), one.title, ("  " + one.memory_id, "dim")) for one in found.pinned
+        Text.assemble(("always  ", "bold yellow"), memory.title, ("  " + memory.memory_id, "dim"))
+        for memory in found.pinned
     ]
     return Text("\n").join(lines)
 
 
 def _format_held_back(found: SearchResult) -> Text:
     lines = [
-        Text.assemble(("given earlier in this session  ", "bold"), (f"{one.score:.3f}  ", "cyan"), one.title).append(
-            "  " + one.memory_id, style="dim"
-        )
-        for one in found.held_back
+        Text.assemble(
+            ("given earlier in this session  ", "bold"), (f"{memory.score:.3f}  ", "cyan"), memory.title
+        ).append("  " + memory.memory_id, style="dim")
+        for memory in found.held_back
     ]
     return Text("\n").join(lines)
 
@@ -90,7 +91,7 @@ def best_passage(hit: Hit) -> HitPassage:
     if hit.explanation is None:
         return hit.passages[0]
     place = hit.explanation.passages[0].position
-    return next((one for one in hit.passages if one.position == place), hit.passages[0])
+    return next((passage for passage in hit.passages if passage.position == place), hit.passages[0])
 
 
 def _snippet(text: str, query: str) -> Text:
@@ -125,8 +126,8 @@ def _count_within(starts: list[int], begin: int) -> int:
 def explain_lines(why: Explanation) -> Iterator[str]:
     """How a score was made, so that it can be made again by hand."""
     rows: list[tuple[str, ...]] = [("passage", "channel", "rank", "score", "scaled", "weight", "adds")]
-    for one in why.passages:
-        rows += _votes(one)
+    for passage in why.passages:
+        rows += _votes(passage)
     yield from grid(rows, indent=_INDENT, gap="  ")
     for boost in why.boosts:
         yield f"{_INDENT}x {boost.factor:.3f}  {boost.name}: {boost.reason}"
@@ -162,7 +163,7 @@ def _sum(why: Explanation) -> str:
     best, rest = why.passages[0].fused, why.passages[1:]
     base = f"{best:.4f}"
     if why.aggregated and rest:
-        more = sum(one.fused for one in rest)
+        more = sum(part.fused for part in rest)
         base = f"({best:.4f} + {why.coefficient:g} * {more:.4f} / sqrt({len(why.passages)}))"
     factor = 1.0
     for boost in why.boosts:

@@ -23,27 +23,29 @@ _LISTED = 10
 
 def judgement_as_json(judged: JudgedRun) -> dict[str, Any]:
     """A judged run for machines."""
-    names = {name for one in judged.standings for name in metrics_judged_by(one.about)}
-    metrics = {str(spec): one.as_json() for spec, one in judged.result.aggregates.items() if spec.name in names}
+    names = {name for standing in judged.standings for name in metrics_judged_by(standing.about)}
+    metrics = {
+        str(spec): aggregate.as_json() for spec, aggregate in judged.result.aggregates.items() if spec.name in names
+    }
     return {
         "run": judged.result.run_id,
-        "judges": [one.as_json() for one in judged.standings],
+        "judges": [standing.as_json() for standing in judged.standings],
         "metrics": metrics,
     }
 
 
 def judgement_lines(judged: JudgedRun) -> Iterator[str]:
     """A judged run for people."""
-    names = {name for one in judged.standings for name in metrics_judged_by(one.about)}
+    names = {name for standing in judged.standings for name in metrics_judged_by(standing.about)}
     rows = [
-        (str(spec), format_value(one), *_coverage(one))
-        for spec, one in judged.result.aggregates.items()
+        (str(spec), format_value(aggregate), *_coverage(aggregate))
+        for spec, aggregate in judged.result.aggregates.items()
         if spec.name in names
     ]
     yield f"{judged.result.name} on {judged.result.manifest.dataset}"
     yield from grid(rows, indent="  ")
-    for one in judged.standings:
-        yield from ("", *_standing(one))
+    for standing in judged.standings:
+        yield from ("", *_standing(standing))
 
 
 def _coverage(found: Aggregate) -> tuple[str, str]:
@@ -106,7 +108,7 @@ def calibration_lines(calibration: Calibration, judge: str) -> Iterator[str]:
     until = f"may decide gates until {calibration.expires_at:%Y-%m-%d}"
     yield f"{judge} ({calibration.fingerprint_id}): {until if calibration.passed else 'diagnostic only'}"
     yield from grid(_rows(seen), indent="  ")
-    yield from (f"  not enough: {one}" for one in seen["shortcomings"])
+    yield from (f"  not enough: {shortcoming}" for shortcoming in seen["shortcomings"])
 
 
 def _rows(seen: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -189,10 +191,10 @@ def calibration_list_lines(calibrations: Sequence[Calibration], now: datetime) -
         yield "No judge was calibrated yet. Calibrate one: assay judge calibrate --labels FILE"
         return
     head = ("made", "judge", "id", "labels", "cases", "kappa", "attempt", "gates")
-    yield from grid([head, *(_calibration_row(one, now) for one in calibrations)])
-    for one in calibrations:
-        for reason in one.figures.get("shortcomings", ()):
-            yield f"  {one.made_at:%Y-%m-%d %H:%M} {one.fingerprint_id}: {reason}"
+    yield from grid([head, *(_calibration_row(calibration, now) for calibration in calibrations)])
+    for calibration in calibrations:
+        for reason in calibration.figures.get("shortcomings", ()):
+            yield f"  {calibration.made_at:%Y-%m-%d %H:%M} {calibration.fingerprint_id}: {reason}"
 
 
 def _calibration_row(calibration: Calibration, now: datetime) -> tuple[str, ...]:
@@ -232,8 +234,8 @@ def rerun_lines(found: Rerun) -> Iterator[str]:
         ("moved", f"{len(told['moved'])} cases"),
     ]
     yield from grid(rows, indent="  ")
-    for one in told["moved"][:_LISTED]:
-        yield f"  {one['case']}  {one['first']:g} -> {one['second']:g}  {one['reason']}"
+    for case in told["moved"][:_LISTED]:
+        yield f"  {case['case']}  {case['first']:g} -> {case['second']:g}  {case['reason']}"
 
 
 def spot_lines(found: SpotCheck) -> Iterator[str]:
@@ -245,7 +247,7 @@ def spot_lines(found: SpotCheck) -> Iterator[str]:
         f"  disagree on {len(found.disagreements)} of {found.checked}: {rate.estimate * 100:.0f} %{limits}"
         f" ({found.of} verdicts in all, {found.unjudged} without a second one)"
     )
-    for one in found.disagreements[:_LISTED]:
-        yield f"  {one.case_id}  {one.first:g} and {one.second:g}  {one.reason}"
+    for disagreement in found.disagreements[:_LISTED]:
+        yield f"  {disagreement.case_id}  {disagreement.first:g} and {disagreement.second:g}  {disagreement.reason}"
     if found.warns:
         yield "  WARNING  above 20 %: do not read anything into small differences of either judge"

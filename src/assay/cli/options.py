@@ -40,13 +40,15 @@ class Common:
 
     def over(self, outer: Common) -> Common:
         """These options, and the outer ones where these say nothing."""
-        return Common(**{one.name: getattr(self, one.name) or getattr(outer, one.name) for one in fields(Common)})
+        return Common(
+            **{field.name: getattr(self, field.name) or getattr(outer, field.name) for field in fields(Common)}
+        )
 
 
 def with_common(function: Callable[..., None]) -> Callable[..., None]:
     """Give the common options to the program itself, before the name of a command."""
     _context, *own = inspect.signature(function, eval_str=True).parameters.values()
-    return shape(function, [one for one in own if one.kind is not inspect.Parameter.VAR_KEYWORD])
+    return shape(function, [parameter for parameter in own if parameter.kind is not inspect.Parameter.VAR_KEYWORD])
 
 
 def shape(run: Callable[..., None], own: list[inspect.Parameter]) -> Callable[..., None]:
@@ -54,13 +56,13 @@ def shape(run: Callable[..., None], own: list[inspect.Parameter]) -> Callable[..
     annotations = inspect.get_annotations(Common, eval_str=True)
     keyword = inspect.Parameter.KEYWORD_ONLY
     shared = [
-        inspect.Parameter(one.name, keyword, default=one.default, annotation=annotations[one.name])
-        for one in fields(Common)
+        inspect.Parameter(field.name, keyword, default=field.default, annotation=annotations[field.name])
+        for field in fields(Common)
     ]
     context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-    parameters = [context, *(one.replace(kind=keyword) for one in own), *shared]
+    parameters = [context, *(parameter.replace(kind=keyword) for parameter in own), *shared]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # what inspect.signature reads
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 
 

@@ -40,12 +40,12 @@ def _bounds(run: RunResult, spec: MetricSpec) -> str:
 
 def channel_table(runs: Sequence[RunResult]) -> str:
     """One line a channel: of the results shown, how many it found, and how many it alone; empty if no run tells."""
-    specs = [one for one in _specs(runs) if one.name in SHARES]
-    if not any(run.value(one) is not None for run in runs for one in specs if one in run.aggregates):
+    specs = [spec for spec in _specs(runs) if spec.name in SHARES]
+    if not any(run.value(spec) is not None for run in runs for spec in specs if spec in run.aggregates):
         return ""
-    names = dict.fromkeys((one.name, one.cutoff) for one in specs)
+    names = dict.fromkeys((spec.name, spec.cutoff) for spec in specs)
     head = ["channel", *(f"{run.name}: {_SHARE[name]} @{cutoff}" for run in runs for name, cutoff in names)]
-    channels = dict.fromkeys(one.parameter("channel") for one in specs)
+    channels = dict.fromkeys(spec.parameter("channel") for spec in specs)
     return "\n".join(grid([head, *([channel, *_shares(runs, channel, names)] for channel in channels)]))
 
 
@@ -66,8 +66,8 @@ def _metrics(runs: Sequence[RunResult]) -> list[str]:
 
 def _metric_label(spec: MetricSpec, all_of_them: Sequence[MetricSpec]) -> str:
     """A metric's name; with the parameters in which it differs from others of its name, also those at their default."""
-    alike = [one for one in all_of_them if one.name == spec.name]
-    told = sorted({name for one in alike for name, _ in one.parameters})
+    alike = [other for other in all_of_them if other.name == spec.name]
+    told = sorted({name for other in alike for name, _ in other.parameters})
     inner = ",".join(f"{name}={spec.parameter(name)}" for name in told)
     return f"{spec.name}{f'({inner})' if inner else ''}{'' if spec.cutoff is None else f'@{spec.cutoff}'}"
 
@@ -160,6 +160,6 @@ def describe_endings(run: RunResult) -> str:
     """How the cases ended, in a line."""
     counts = ", ".join(f"{count:,} {status}" for status, count in run.counts.items() if count)
     repeats = f", {run.manifest.repeats} times each" if run.manifest.repeats > 1 else ""
-    took = sum(one.total_ms or 0.0 for one in run.cases) / 1000.0
+    took = sum(case.total_ms or 0.0 for case in run.cases) / 1000.0
     cases = f"{len(run.manifest.case_ids):,} cases of {run.manifest.dataset}{repeats}"
     return f"{run.name}: {cases}: {counts}. {took:.1f} s in all."

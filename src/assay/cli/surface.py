@@ -163,7 +163,7 @@ def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Call
     def register(function: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(function)
         def run(context: typer.Context, **given: Any) -> None:
-            own = Common(**{one.name: given.pop(one.name) for one in fields(Common)})
+            own = Common(**{field.name: given.pop(field.name) for field in fields(Common)})
             function(Surface(own.over(context.obj or Common())), **given)
 
         _surface, *own = inspect.signature(function, eval_str=True).parameters.values()

@@ -229,9 +229,9 @@ class Tail:
         alive[[place for number in gone if (place := self._places.pop(number, None)) is not None]] = False
         begin = len(self._alive)
         bags = [passage.stems() for passage in fresh]
-        for place, (one, bag) in enumerate(zip(fresh, bags, strict=True), begin):
+        for place, (passage, bag) in enumerate(zip(fresh, bags, strict=True), begin):
             self._postings.add(place, bag)
-            self._places[one.number] = place
+            self._places[passage.number] = place
         rows = [
             (passage.number, passage.memory_number, passage.stamp, len(bag))
             for passage, bag in zip(fresh, bags, strict=True)

@@ -194,8 +194,8 @@ class View:
             return []
         if allowed.count > self._options.exact_below:
             found = self._ask_database(query, model, int((limit + 50) * total / allowed.count), None, exact=exact)
-            passing = self._state.passes(np.array([one.number for one in found], np.int64), allowed)
-            kept = [one for one, passes in zip(found, passing, strict=True) if passes]
+            passing = self._state.passes(np.array([neighbour.number for neighbour in found], np.int64), allowed)
+            kept = [neighbour for neighbour, passes in zip(found, passing, strict=True) if passes]
             if len(kept) >= limit:
                 return kept[:limit]
         return self._ask_database(query, model, limit, self.numbers(allowed), exact=True)
@@ -206,6 +206,7 @@ class View:
         wanted = limit if exact else limit + SPARE
         found = self._work.vectors.nearest(model, query, wanted, numbers=listed, exact=exact)
         scored = Scored(
-            np.array([one.number for one in found], np.int64), np.array([one.similarity for one in found], np.float64)
+            np.array([neighbour.number for neighbour in found], np.int64),
+            np.array([neighbour.similarity for neighbour in found], np.float64),
         )
         return best([scored], limit, digits=COSINE_DIGITS)

@@ -349,7 +349,7 @@ def _has_room(work: Work, memory: MemoryRecord, tokens: int, line: _Line, run: _
     """Whether a constitutional memory still fits into every search result; names it when it does not."""
     if memory.tier is not Tier.CONSTITUTIONAL or memory.status is not MemoryStatus.CURRENT:
         return True
-    others = [one.id for one in work.memories.constitutional() if one.id != memory.id]
+    others = [other.id for other in work.memories.constitutional() if other.id != memory.id]
     try:
         drafts.check_constitutional(tokens, [tokens_of(work, other) for other in others])
     except InputError as problem:

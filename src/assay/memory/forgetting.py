@@ -149,11 +149,11 @@ class Forgetting:
         held = self._store.checkpoints.holding(scope.tenant, None if what.everything else marks)
         aside = self._store.erasing.list_aside()
         if delete:
-            for one in held:
-                self._store.checkpoints.delete(one.id)
+            for memory in held:
+                self._store.checkpoints.delete(memory.id)
             for copy in aside:
                 self._store.erasing.remove_aside(copy)
-        return (*(one.id for one in held), *(copy.name for copy in aside))
+        return (*(memory.id for memory in held), *(copy.name for copy in aside))
 
     def _search_bytes(self, scope: Scope, marks: Marks, index: Path | None) -> tuple[ByteSearch, tuple[str, ...]]:
         """Search the files for the erased bytes. Text that other rows rightly hold is reported separately."""
@@ -202,9 +202,11 @@ def _found_everything(work: Work) -> _Found:
 
 
 def _choose_memories(work: Work, what: Forget) -> tuple[list[MemoryRecord], list[MemoryRecord]]:
-    chosen = {one: work.memories.get(one) for one in what.memory_ids}
+    chosen = {memory_id: work.memories.get(memory_id) for memory_id in what.memory_ids}
     sources = {memory.source_id for memory in chosen.values() if memory.source_id is not None}
-    related = {one.id: one for source in sources for one in work.memories.by_source(source)}
+    related = {
+        related_memory.id: related_memory for source in sources for related_memory in work.memories.by_source(source)
+    }
     if what.versions:
         return list({**chosen, **related}.values()), []
     return list(chosen.values()), [
@@ -274,9 +276,9 @@ def _unlearn(work: Work, found: _Found) -> int:
     names = found.marks.word_by_word()
     for memory in _every(work):
         learned = memory.learned_triggers
-        kept = tuple(one for one in learned if (memory.id, one) not in terms and not names.in_value(one))
+        kept = tuple(word for word in learned if (memory.id, word) not in terms and not names.in_value(word))
         if kept != learned:
-            terms |= {(memory.id, one) for one in learned if one not in kept}
+            terms |= {(memory.id, word) for word in learned if word not in kept}
             work.memories.update(replace(memory, learned_triggers=kept))
     return work.erasure.remove_terms(terms)
 

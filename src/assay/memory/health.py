@@ -93,9 +93,9 @@ class Health:
     def _canaries(self, work: Work) -> dict[Channel, _Canary]:
         """A question for each channel that has something to find."""
         found: dict[Channel, _Canary] = {}
-        current = [one for one in work.memories.page(limit=LOOKED_THROUGH) if one.superseded_at is None]
+        current = [memory for memory in work.memories.page(limit=LOOKED_THROUGH) if memory.superseded_at is None]
         if (words := _first_words(work, current)) is not None:
-            found |= {one: _Canary(words, (one,)) for one in (Channel.VECTOR, Channel.FTS5, Channel.BM25)}
+            found |= {channel: _Canary(words, (channel,)) for channel in (Channel.VECTOR, Channel.FTS5, Channel.BM25)}
         if (phrase := self._firing(work, current)) is not None:
             found[Channel.TRIGGER] = _Canary(phrase, (Channel.TRIGGER,))
         if (joined := _find_joined_words(work, current)) is not None:
@@ -230,7 +230,7 @@ def _count_offered(result: SearchResult, channel: Channel) -> int | None:
 
 
 def _quarantine(work: Work) -> HealthLine:
-    held = [one.id for one in spam_filter.list_quarantined(work)]
+    held = [memory.id for memory in spam_filter.list_quarantined(work)]
     if not held:
         return HealthLine("quarantine", Condition.EMPTY, "no memory is in quarantine")
     shown = ", ".join(held[:SHOWN_HELD]) + (", ..." if len(held) > SHOWN_HELD else "")

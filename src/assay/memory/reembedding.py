@@ -83,7 +83,7 @@ def _embed_rows(embedder: Embedder, rows: Sequence[Unembedded]) -> list[Numbered
 def _keep(work: Work, model: str, made: Sequence[NumberedVector]) -> ModelState:
     """Keep the vectors of chunks that are still there and still without one."""
     waiting = {row.number for row in work.vectors.missing(model, limit=BATCH)}
-    work.vectors.put_many(model, [one for one in made if one.number in waiting])
+    work.vectors.put_many(model, [vector for vector in made if vector.number in waiting])
     return model_state(work, model)
 
 

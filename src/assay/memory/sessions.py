@@ -158,7 +158,7 @@ class Sessions:
             if scope.tenant in self._read:
                 return tuple(self._past[scope.tenant])
         recent = work.queries.recent(limit=PAST, origin=Origin.USE)
-        logged = [Turn(one.query_id, one.result_ids, one.near_top) for one in recent]
+        logged = [Turn(query.query_id, query.result_ids, query.near_top) for query in recent]
         with self._lock:
             every = sorted({*logged, *self._past.get(scope.tenant, ())}, key=_when)
             self._past[scope.tenant] = deque(every, maxlen=PAST)
@@ -258,11 +258,15 @@ def _memories(work: Work, seen: _SessionEvents) -> tuple[SessionMemory, ...]:
     titles = work.sessions.titles(met)
     found = [
         SessionMemory(
-            memory_id=one, title=titles.get(one), shown=shown[one], read=one in read, useful=verdicts.get(one)
+            memory_id=memory_id,
+            title=titles.get(memory_id),
+            shown=shown[memory_id],
+            read=memory_id in read,
+            useful=verdicts.get(memory_id),
         )
-        for one in met
+        for memory_id in met
     ]
-    return tuple(sorted(found, key=lambda one: (not one.read, -one.shown, one.memory_id)))
+    return tuple(sorted(found, key=lambda memory: (not memory.read, -memory.shown, memory.memory_id)))
 
 
 def _totals(seen: _SessionEvents, minutes: float) -> SessionTotals:
@@ -380,4 +384,4 @@ def verdict_key(task_id: str, memory_id: str) -> str:
 def _open(store: Store, scope: Scope, session_id: str) -> tuple[SessionMemory, ...]:
     with store.reading(scope) as work:
         met = memories_of(work, session_id)
-    return tuple(one for one in met if one.read and one.useful is None and one.title is not None)
+    return tuple(memory for memory in met if memory.read and memory.useful is None and memory.title is not None)

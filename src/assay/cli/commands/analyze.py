@@ -122,7 +122,7 @@ def _distinct(found: Aggregates) -> str:
 
 def _scores(found: Aggregates) -> Iterator[str]:
     named = {**found.scores, **found.dimensions}
-    rows = [(name, *_score(one)) for name, one in named.items() if one is not None]
+    rows = [(name, *_score(share)) for name, share in named.items() if share is not None]
     if not rows:
         yield "No session has a score."
         return
@@ -151,8 +151,12 @@ def _histogram(bins: tuple[int, ...]) -> Iterator[str]:
 
 def _failures(found: Aggregates) -> Iterator[str]:
     rows = [
-        (one.dimension, f"{one.sessions:,}", "-" if one.share is None else f"{one.share:.0%} of those scored")
-        for one in found.failures
+        (
+            failure.dimension,
+            f"{failure.sessions:,}",
+            "-" if failure.share is None else f"{failure.share:.0%} of those scored",
+        )
+        for failure in found.failures
     ]
     yield from grid([("below the bar", "sessions", ""), *rows])
     if found.failure_types:

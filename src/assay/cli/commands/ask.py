@@ -81,7 +81,7 @@ def format_answer(answer: TracedAnswer, *, details: bool) -> RenderableType:
     parts += [Text(), _scores(answer)]
     if details:
         parts += _attempts(answer)
-    told = [one.message for one in answer.notices if one.message != answer.synthesis.text]
+    told = [notice.message for notice in answer.notices if notice.message != answer.synthesis.text]
     parts += [Text.assemble(("note  ", "bold yellow"), message) for message in told]
     if answer.session.severe and answer.session.retry_of is None:
         parts.append(Text.assemble(("try   ", "bold"), f"assay ask {answer.log_id} --retry  (looks wider)"))
@@ -90,9 +90,14 @@ def format_answer(answer: TracedAnswer, *, details: bool) -> RenderableType:
 
 def _references(answer: TracedAnswer) -> Table:
     table = Table(show_header=False, box=None, padding=(0, 1))
-    for one in answer.synthesis.citations:
-        place = " > ".join(part for part in (one.rel_path, one.heading_path) if part)
-        table.add_row(f"[{one.number}]", Text(one.title), Text(place, style="dim"), Text(one.memory_id, style="dim"))
+    for citation in answer.synthesis.citations:
+        place = " > ".join(part for part in (citation.rel_path, citation.heading_path) if part)
+        table.add_row(
+            f"[{citation.number}]",
+            Text(citation.title),
+            Text(place, style="dim"),
+            Text(citation.memory_id, style="dim"),
+        )
     return table
 
 
@@ -106,8 +111,11 @@ def _scores(answer: TracedAnswer) -> Text:
 
 
 def _attempts(answer: TracedAnswer) -> list[RenderableType]:
-    rows = [(f"plan {one.number}", one.result) for one in answer.plan_attempts]
-    rows += [("found", answer.retrieval), *((f"answer {one.number}", one.result) for one in answer.answer_attempts)]
+    rows = [(f"plan {attempt.number}", attempt.result) for attempt in answer.plan_attempts]
+    rows += [
+        ("found", answer.retrieval),
+        *((f"answer {attempt.number}", attempt.result) for attempt in answer.answer_attempts),
+    ]
     table = Table("step", "score", "passed", "by dimension", "said", box=None, padding=(0, 1))
     for name, result in rows:
         table.add_row(
@@ -128,7 +136,7 @@ def _dimensions(result: CheckpointResult) -> str:
 def _format_critique(result: CheckpointResult) -> str:
     if result.verdict is None or result.reason:
         return result.reason
-    said = dict.fromkeys(one.critique for one in result.verdict.results if one.critique)
+    said = dict.fromkeys(verdict.critique for verdict in result.verdict.results if verdict.critique)
     return "\n".join(said)
 
 

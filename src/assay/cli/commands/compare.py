@@ -31,8 +31,8 @@ def register(app: typer.Typer) -> None:
         readings = [place.either(name) for name in names]
         found = compare_readings(readings, seed=seed)
         told = {"comparisons": [COMPARE.to_json(compared.result()) for compared in found.comparisons]}
-        surface.result(told, "\n\n".join("\n".join(_lines(one)) for one in found.comparisons))
-        surface.caveats([caveat for one in found.comparisons for caveat in one.caveats])
+        surface.result(told, "\n\n".join("\n".join(_lines(comparison)) for comparison in found.comparisons))
+        surface.caveats([caveat for comparison in found.comparisons for caveat in comparison.caveats])
 
 
 def _lines(one: Compared) -> Iterator[str]:

@@ -161,7 +161,7 @@ def _build_as_json(found: Built, to: Path) -> dict[str, Any]:
         "graded": found.graded,
         "grades": _sources(found),
         "documents": len(found.dataset.documents),
-        "to_label": {"questions": len({one.case_id for one in found.tasks}), "pairs": len(found.tasks)},
+        "to_label": {"questions": len({task.case_id for task in found.tasks}), "pairs": len(found.tasks)},
         "notes": list(found.notes),
     }
 
@@ -169,8 +169,8 @@ def _build_as_json(found: Built, to: Path) -> dict[str, Any]:
 def _sources(found: Built) -> dict[str, int]:
     counts: dict[str, int] = {}
     for case in found.dataset.cases:
-        for one in case.grades:
-            counts[one.source.value] = counts.get(one.source.value, 0) + 1
+        for grade in case.grades:
+            counts[grade.source.value] = counts.get(grade.source.value, 0) + 1
     return dict(sorted(counts.items()))
 
 
@@ -350,13 +350,13 @@ def _register_files(group: typer.Typer) -> None:
     ) -> None:
         """Share the cases of a dataset out, category by category; each part is a golden file with all documents."""
         parts = split_dataset(_load_with_progress(surface, name), _shares(part), seed=seed)
-        placed = {key: (one, export_dataset(one, to / f"{one.name}.json")) for key, one in parts.items()}
+        placed = {key: (part, export_dataset(part, to / f"{part.name}.json")) for key, part in parts.items()}
         rows = [
             ("part", "cases", "file"),
-            *((key, f"{len(one.cases):,}", str(at)) for key, (one, at) in placed.items()),
+            *((key, f"{len(part.cases):,}", str(at)) for key, (part, at) in placed.items()),
         ]
         surface.result(
-            {key: {"cases": [case.id for case in one.cases], "path": str(at)} for key, (one, at) in placed.items()},
+            {key: {"cases": [case.id for case in part.cases], "path": str(at)} for key, (part, at) in placed.items()},
             "\n".join(grid([("part", "cases", "file"), *rows])),
         )
 
@@ -453,5 +453,5 @@ def _fix(surface: Surface, name: str, found: Checked, corpus: Path | None, to: P
     kept = None if place is None else registry.path_of(place)
     if kept is not None and (note := wiring.claim_files(surface.settings, FileKind.DATASET, [kept])):
         surface.note(note)
-    moves = [{"case": one.case_id, "support": one.support, "to": str(move)} for one, move in applied]
+    moves = [{"case": anchor.case_id, "support": anchor.support, "to": str(move)} for anchor, move in applied]
     return {"moved": len(applied), "left": len(found.unresolved) - len(applied), "moves": moves, "path": place}

@@ -75,7 +75,7 @@ def _clear(folder: Path) -> None:
     """Remove what an earlier demo left. Anybody else's folder is left alone."""
     if not folder.exists():
         return
-    if not folder.is_dir() or any(one.name not in _MADE for one in folder.iterdir()):
+    if not folder.is_dir() or any(entry.name not in _MADE for entry in folder.iterdir()):
         raise InputError(
             f"{folder} holds something that no demo made", remedy="Name an empty or new folder with --folder."
         )
@@ -179,10 +179,10 @@ def _counts(story: _Story) -> str:
 def _gate(name: str, verdict: Verdict) -> Iterator[str]:
     head = f"Gate, {name}:".ljust(16) + verdict.status.value.upper().ljust(7)
     bad = verdict.of(Status.FAIL) or verdict.of(Status.INCONCLUSIVE)
-    first = {one.rule: one.sentence for one in reversed(bad) if one.rule in TOLD}
+    first = {ruling.rule: ruling.sentence for ruling in reversed(bad) if ruling.rule in TOLD}
     told = list(reversed(first.values())) or [f"all {len(verdict.of(Status.PASS))} rules hold"]
     told += [f"and {len(bad) - len(first)} more" for _ in range(len(bad) > len(first))]
-    yield from (f"{head if place == 0 else ' ' * len(head)}{one}" for place, one in enumerate(told))
+    yield from (f"{head if place == 0 else ' ' * len(head)}{sentence}" for place, sentence in enumerate(told))
 
 
 def _as_json(story: _Story) -> dict[str, object]:

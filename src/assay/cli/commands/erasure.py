@@ -102,9 +102,9 @@ def _hide(surface: Surface, ids: list[str], *, others: bool) -> None:
         raise InputError("--reversible forgets memories by id only", remedy="Name one id or more, and nothing else.")
     done = [surface.call(memory_verbs.FORGET, memory_id=memory_id) for memory_id in dict.fromkeys(ids)]
     lines = [
-        f"{'already forgotten' if one.unchanged else 'forgotten'} {one.memory_id} {one.title!r};"
-        f" bring it back: assay restore {one.memory_id}"
-        for one in done
+        f"{'already forgotten' if erasure.unchanged else 'forgotten'} {erasure.memory_id} {erasure.title!r};"
+        f" bring it back: assay restore {erasure.memory_id}"
+        for erasure in done
     ]
     surface.result([memory_verbs.FORGET.to_json(memory) for memory in done], "\n".join(lines))
 
@@ -142,13 +142,16 @@ def _plan_lines(plan: ErasurePlan) -> Iterator[str]:
         "copies": len(plan.checkpoints),
     }
     yield from grid([(name, f"{count:,}") for name, count in facts.items() if count], indent="  ")
-    yield from grid([(one.memory_id, one.title[:60]) for one in plan.memories[:FORGET_MOST_SHOWN]], indent="  ")
+    yield from grid(
+        [(memory.memory_id, memory.title[:60]) for memory in plan.memories[:FORGET_MOST_SHOWN]], indent="  "
+    )
     if len(plan.memories) > FORGET_MOST_SHOWN:
         yield f"  and {len(plan.memories) - FORGET_MOST_SHOWN:,} more"
     if plan.other_versions:
         yield "other versions of the same sources stay (--versions takes them too)"
         yield from grid(
-            [(one.memory_id, one.title[:60]) for one in plan.other_versions[:FORGET_MOST_SHOWN]], indent="  "
+            [(version.memory_id, version.title[:60]) for version in plan.other_versions[:FORGET_MOST_SHOWN]],
+            indent="  ",
         )
 
 

@@ -99,7 +99,7 @@ def _register_run(group: typer.Typer) -> None:
         scored = for_scoring(load_dataset(dataset, registry=wiring.registry_of(surface.settings)))
         plan = ExperimentPlan(
             dataset=scored.dataset,
-            changes=dict(_pair(one) for one in changes),
+            changes=dict(_pair(change) for change in changes),
             description=description,
             base=base,
             metric=None if metric is None else str(MetricSpec.parse(metric)),
@@ -150,26 +150,26 @@ def _listing(known: list[Experiment], tries: Mapping[str, Try]) -> Iterator[str]
     yield from grid(list(_rows(known, tries)))
     yield ""
     for dataset, version, control in dict.fromkeys(experiment.series for experiment in known):
-        last = next(one for one in reversed(known) if one.series == (dataset, version, control))
+        last = next(experiment for experiment in reversed(known) if experiment.series == (dataset, version, control))
         tried = tries[last.id]
         yield f"{dataset} {version} against {control}: {tried.of} tries, {tried.accepted} accepted."
 
 
 def _rows(known: list[Experiment], tries: Mapping[str, Try]) -> Iterator[tuple[str, ...]]:
     yield ("id", "date", "dataset", "try", "change", "metric", "before", "after", "alpha", "verdict")
-    for one in known:
-        counted = one.results.get(one.metric, {})
+    for experiment in known:
+        counted = experiment.results.get(experiment.metric, {})
         yield (
-            one.id,
-            f"{one.date:%Y-%m-%d %H:%M}",
-            one.dataset,
-            f"{tries[one.id].number} of {tries[one.id].of}",
-            one.description,
-            one.metric,
+            experiment.id,
+            f"{experiment.date:%Y-%m-%d %H:%M}",
+            experiment.dataset,
+            f"{tries[experiment.id].number} of {tries[experiment.id].of}",
+            experiment.description,
+            experiment.metric,
             number(counted.get("before")),
             number(counted.get("after")),
-            f"{one.alpha:.2g}",
-            one.verdict.value,
+            f"{experiment.alpha:.2g}",
+            experiment.verdict.value,
         )
 
 
@@ -272,8 +272,8 @@ def _show(surface: Surface, one: RoundNumbers) -> None:
 
 
 def _format_simulate(judged: SimulationJudgment, *, unsafe: bool) -> Iterator[str]:
-    for one in judged.simulations:
-        yield from _simulation_lines(one, unsafe=unsafe)
+    for simulation in judged.simulations:
+        yield from _simulation_lines(simulation, unsafe=unsafe)
     last = max(1, len(judged.simulations[0].rounds) // 5)
     of = "" if len(judged.simulations) == 1 else f" of each of {len(judged.simulations)} simulations"
     yield f"the last {last} rounds{of} against a memory that learned nothing"

@@ -141,10 +141,10 @@ def _format_verdict(verdict: Verdict, *, verbose: bool) -> str:
     """What is wrong, and how much is right; everything with --verbose, or where nothing is wrong."""
     passed = len(verdict.of(Status.PASS))
     if verdict.passed:
-        rows = [(word(one.status), one.sentence) for one in order_rulings(verdict)]
+        rows = [(word(ruling.status), ruling.sentence) for ruling in order_rulings(verdict)]
         return "\n".join([f"PASS  all {passed} rules hold", *grid(rows, indent="  ")])
     quiet = () if verbose else (Status.PASS, Status.NOT_APPLICABLE)
-    rows = [(word(one.status), one.sentence) for one in order_rulings(verdict) if one.status not in quiet]
+    rows = [(word(ruling.status), ruling.sentence) for ruling in order_rulings(verdict) if ruling.status not in quiet]
     return "\n".join(grid([*rows, *([] if verbose else [("PASS", f"{passed} other rules")])], gap="  "))
 
 

@@ -99,7 +99,7 @@ def _register_run(group: typer.Typer) -> None:
         choice = JudgeChoice(model=model, rubric=rubric, builtin=built_in, name=judge_name)
         kinds = about or list_judge_kinds(settings, choice)
         with wiring.open_store(settings) as store, _progress(surface, "verdicts") as told:
-            judges = [open_judging(settings, store, surface.scope, one, choice) for one in kinds]
+            judges = [open_judging(settings, store, surface.scope, kind, choice) for kind in kinds]
             bench = Bench(
                 store=store,
                 scope=surface.scope,

@@ -127,8 +127,12 @@ def _agreement_lines(found: AgreementReport) -> Iterator[str]:
         yield ""
         yield f"{len(found.disagreements)} pairs graded differently, the farthest apart first:"
         rows = [
-            (one.case_id, one.document_id, ", ".join(f"{who} {grade}" for who, grade in one.grades.items()))
-            for one in found.disagreements[:_MOST_SHOWN]
+            (
+                disagreement.case_id,
+                disagreement.document_id,
+                ", ".join(f"{who} {grade}" for who, grade in disagreement.grades.items()),
+            )
+            for disagreement in found.disagreements[:_MOST_SHOWN]
         ]
         yield from grid(rows, indent="  ")
         if len(found.disagreements) > _MOST_SHOWN:

@@ -169,7 +169,9 @@ def _page(page: LadderPage) -> Iterator[str]:
         yield f"Shadow: {found}; {page.shadow.problems} failed, {page.shadow.dropped} searches dropped."
     yield ""
     yield "Graduation"
-    yield from grid([(one.name, MARKS[one.holds], one.sentence) for one in page.conditions], indent="  ")
+    yield from grid(
+        [(condition.name, MARKS[condition.holds], condition.sentence) for condition in page.conditions], indent="  "
+    )
 
 
 def _test(test: TrialStanding) -> Iterator[str]:

@@ -100,7 +100,7 @@ def _lines(stands: LearningStatus) -> Iterator[str]:
     yield from grid(facts, indent="  ")
     if not stands.on:
         yield "  To begin: assay flag on learn_from_selection"
-    yield from (f"  missing ({one.safeguard.value}): {one.said}" for one in stands.closed if stands.on)
+    yield from (f"  missing ({refusal.safeguard.value}): {refusal.said}" for refusal in stands.closed if stands.on)
 
 
 def _term(one: LearnedTerm) -> tuple[str, ...]:

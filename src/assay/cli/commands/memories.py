@@ -126,7 +126,7 @@ def describe_save(outcome: SaveOutcome) -> list[str]:
     lines = [_headline(outcome)]
     lines += [f"  masked {mask.kind} in {mask.where} ({mask.length} characters)" for mask in outcome.masks]
     if outcome.inherited:
-        kept = "; ".join(f"{one.field} {one.value}" for one in outcome.inherited)
+        kept = "; ".join(f"{value.field} {value.value}" for value in outcome.inherited)
         lines.append(f"  taken over from the old memory: {kept}")
     if outcome.held_off:
         lines.append(f"  {outcome.held_off}")
@@ -215,14 +215,14 @@ def _format_show(found: ShownMemory) -> Iterator[str]:
         since, by = found.forgotten.forgotten_at, found.forgotten.forgotten_by
         yield f"  forgotten {since:%Y-%m-%d %H:%M} by {by}; bring it back: assay restore {found.memory.id}"
     yield from ("", found.memory.body.rstrip(), "")
-    yield f"{len(found.chunks)} chunks, {sum(one.token_count for one in found.chunks):,} tokens"
-    yield from (f"  {one.position}  {one.token_count:>4}  {one.heading_path}" for one in found.chunks)
+    yield f"{len(found.chunks)} chunks, {sum(chunk.token_count for chunk in found.chunks):,} tokens"
+    yield from (f"  {chunk.position}  {chunk.token_count:>4}  {chunk.heading_path}" for chunk in found.chunks)
     if found.edges:
-        yield from ("edges", *(f"  {_edge(one)}" for one in found.edges))
+        yield from ("edges", *(f"  {_edge(edge)}" for edge in found.edges))
     if len(found.versions) > 1:
-        yield from ("versions", *grid([_version(one) for one in found.versions], indent="  "))
+        yield from ("versions", *grid([_version(version) for version in found.versions], indent="  "))
     if found.saves:
-        rows = [(f"{one.at:%Y-%m-%d %H:%M}", str(one.decision), one.save_id) for one in found.saves]
+        rows = [(f"{save.at:%Y-%m-%d %H:%M}", str(save.decision), save.save_id) for save in found.saves]
         yield from ("saves", *grid(rows, indent="  "))
 
 
@@ -455,8 +455,8 @@ def _tree(found: Why) -> Tree:
 
 
 def _grow(tree: Tree, reason: Reason) -> None:
-    for one in reason.behind:
-        _grow(tree.add(_label(one)), one)
+    for cause in reason.behind:
+        _grow(tree.add(_label(cause)), cause)
 
 
 def _label(one: Reason) -> Text:

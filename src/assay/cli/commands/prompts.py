@@ -135,7 +135,7 @@ def _standing(found: SplitStanding) -> Iterator[str]:
     yield f"The split of {split.prompt_id} began {split.began_at:%Y-%m-%d %H:%M} {until}."
     yield ""
     head = ("side", "questions", "sessions", "mean score", "95 % interval", "pass rate")
-    yield from grid([head, *(_side_row(one) for one in (found.first, found.second))])
+    yield from grid([head, *(_side_row(side) for side in (found.first, found.second))])
     yield ""
     if found.delta is None:
         yield "Nothing can be said yet: both sides need scored questions."
@@ -185,8 +185,8 @@ def _when(one: PromptVersion) -> str:
 
 def _version_rows(found: tuple[PromptVersion, ...]) -> Iterator[tuple[str, ...]]:
     yield "version", "in use", "since", "by", "note"
-    for one in found:
-        yield str(one.version), "yes" if one.active else "", _when(one), one.created_by, one.note
+    for version in found:
+        yield str(version.version), "yes" if version.active else "", _when(version), version.created_by, version.note
 
 
 def _comparison(found: PromptComparison) -> Iterator[str]:
@@ -195,7 +195,7 @@ def _comparison(found: PromptComparison) -> Iterator[str]:
     yield f"{found.first}: {first:,} questions. {found.second}: {second:,} questions. Compared {how}."
     yield ""
     head = ("metric", found.first, found.second, "difference", "95 % interval", "p (Holm)", "verdict")
-    yield from grid([head, *(_metric_row(one) for one in found.metrics)])
+    yield from grid([head, *(_metric_row(metric) for metric in found.metrics)])
     yield ""
     yield found.caution
 

@@ -146,7 +146,7 @@ def register(app: typer.Typer) -> None:
         if resume is not None:
             results = [doing.resume(resume, system)]
         else:
-            results = [doing.begin(one) for one in dict.fromkeys(system or [DEFAULT_SYSTEM])]
+            results = [doing.begin(name) for name in dict.fromkeys(system or [DEFAULT_SYSTEM])]
         _finish(surface, results, trec, scored.dataset)
 
 
@@ -269,7 +269,7 @@ def _finish(surface: Surface, results: list[RunResult], trec: Path | None, datas
 def _remove_earlier(trec: Path | None, systems: list[str]) -> None:
     """Remove the rankings of an earlier run: a run that fails must not leave them to be measured as its own."""
     # A run file may be replayed and written anew under its own name.
-    if trec is not None and trec.is_file() and not any(one.startswith("run:") for one in systems):
+    if trec is not None and trec.is_file() and not any(system.startswith("run:") for system in systems):
         with writing(trec):
             trec.unlink()
 

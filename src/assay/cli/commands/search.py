@@ -204,9 +204,9 @@ def _describe_events(done: Observed, session: str) -> str:
     if not done.events:
         return f"nothing recorded: no search of the session {session} returned it"
     lines = [f"{done.new} new, {done.repeated} recorded before"]
-    for one in done.events:
-        place = "" if one.rank_in_results is None else f" at rank {one.rank_in_results}"
-        lines.append(f"  {one.event_type.value:<18} {one.memory_id or ''}{place} of {one.query_id}")
+    for event in done.events:
+        place = "" if event.rank_in_results is None else f" at rank {event.rank_in_results}"
+        lines.append(f"  {event.event_type.value:<18} {event.memory_id or ''}{place} of {event.query_id}")
     return "\n".join(lines)
 
 

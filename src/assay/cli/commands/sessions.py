@@ -68,11 +68,11 @@ def _format_session(found: SessionSummary) -> Iterator[str]:
     yield f"{found.session_id}, since {found.began_at:%Y-%m-%d %H:%M}"
     yield from ("", *grid(list(_totals(found.totals)), indent="  "))
     if found.queries:
-        yield from ("", "searches", *grid([_query(one) for one in found.queries], indent="  "))
+        yield from ("", "searches", *grid([_query(query) for query in found.queries], indent="  "))
     if found.memories:
-        yield from ("", "memories", *grid([memory_row(one) for one in found.memories], indent="  "))
+        yield from ("", "memories", *grid([memory_row(memory) for memory in found.memories], indent="  "))
     if found.tasks:
-        yield from ("", "tasks", *grid([_task(one) for one in found.tasks], indent="  "))
+        yield from ("", "tasks", *grid([_task(task) for task in found.tasks], indent="  "))
 
 
 def _totals(totals: SessionTotals) -> Iterator[tuple[str, str]]:
@@ -194,7 +194,7 @@ def _format_task(ended: TaskEnded) -> Iterator[str]:
         yield f"{ended.validated} verdicts kept"
     if ended.to_validate:
         yield from ("read in this session and not judged yet:",)
-        yield from grid([memory_row(one)[:2] for one in ended.to_validate], indent="  ")
+        yield from grid([memory_row(memory)[:2] for memory in ended.to_validate], indent="  ")
         yield f"Judge them in one go: assay task postflight {ended.task.task_id} ... --useful ID --not-useful ID"
 
 

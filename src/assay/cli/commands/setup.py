@@ -94,14 +94,20 @@ def _write_settings(path: Path) -> str | None:
         "# Addresses, key variables and programs that this file names count once you approve it: assay trust",
     ]
     section = ""
-    for one in sorted(KNOWN, key=lambda known: ("." in known.key, known.key)):
-        before, _, name = one.key.rpartition(".")
+    for setting in sorted(KNOWN, key=lambda known: ("." in known.key, known.key)):
+        before, _, name = setting.key.rpartition(".")
         if before != section:
             section = before
             lines += ["", f"[{section}]"]
-        default = "" if one.default is None else list(one.default) if isinstance(one.default, tuple) else one.default
+        default = (
+            ""
+            if setting.default is None
+            else list(setting.default)
+            if isinstance(setting.default, tuple)
+            else setting.default
+        )
         shown = f'"{default}"' if isinstance(default, str) else fit_to_show(default)
-        lines += [f"# {one.meaning}", f"# {name} = {shown}"]
+        lines += [f"# {setting.meaning}", f"# {name} = {shown}"]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return str(path)
 
@@ -245,8 +251,8 @@ def register_doctor(app: typer.Typer) -> None:
     def doctor(surface: Surface, egress: EgressOption = False) -> None:
         """Look at SQLite, disk, store, embedder and optional parts, and say what each finding means."""
         findings = examine_egress(surface.loaded) if egress else examine(surface.settings)
-        surface.result([one._asdict() for one in findings], _doctor_table(findings))
-        if any(one.state == "problem" for one in findings):
+        surface.result([finding._asdict() for finding in findings], _doctor_table(findings))
+        if any(finding.state == "problem" for finding in findings):
             raise typer.Exit(StorageError.exit_code)
 
 
@@ -255,9 +261,9 @@ def _doctor_table(findings: list[Finding]) -> Table:
     table.add_column("state", no_wrap=True)
     table.add_column("subject", no_wrap=True, style="bold")
     table.add_column("seen", overflow="fold")
-    for one in findings:
-        table.add_row(Text(one.state, style=_DOCTOR_STYLES[one.state]), one.subject, one.seen)
-        for line in (one.meaning, f"-> {one.remedy}" if one.remedy else ""):
+    for finding in findings:
+        table.add_row(Text(finding.state, style=_DOCTOR_STYLES[finding.state]), finding.subject, finding.seen)
+        for line in (finding.meaning, f"-> {finding.remedy}" if finding.remedy else ""):
             if line:
                 table.add_row("", "", Text(line, style="dim"))
     return table
@@ -276,15 +282,15 @@ def register_health(app: typer.Typer) -> None:
         """Ask every channel for something it must find, and show indexes, gate, learning, tests and drift."""
         found = surface.call(verb.HEALTH)
         surface.show(verb.HEALTH, found, _format_health(found))
-        if any(one.state == "silent" for one in found.parts):
+        if any(part.state == "silent" for part in found.parts):
             raise typer.Exit(StorageError.exit_code)
 
 
 def _format_health(found: HealthReport) -> Text:
-    width = max(len(one.name) for one in found.parts)
+    width = max(len(part.name) for part in found.parts)
     lines = [
-        Text.assemble((f"{one.state:<9}", _HEALTH_STYLES.get(one.state, "")), f"{one.name:<{width}}  {one.reason}")
-        for one in found.parts
+        Text.assemble((f"{part.state:<9}", _HEALTH_STYLES.get(part.state, "")), f"{part.name:<{width}}  {part.reason}")
+        for part in found.parts
     ]
     return Text("\n").join(lines)
 
@@ -348,7 +354,7 @@ def _value(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name or '(none)'} {_value(inner)}" for name, inner in value.items()) or "-"
     if isinstance(value, list):
-        return ", ".join(_value(one) for one in value) or "-"
+        return ", ".join(_value(part) for part in value) or "-"
     return (
         "-" if value is None else f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
     )

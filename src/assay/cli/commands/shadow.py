@@ -35,10 +35,14 @@ def register(app: typer.Typer) -> None:
             states = engine.flag_states(surface.scope)
             with engine.store.reading(surface.scope) as work:
                 found = {name: summarise_shadows(work.shadow_runs.of(name, limit=SHADOWED)) for name in states}
-        shown = {name: one for name, one in found.items() if one.runs or one.dropped or states[name].shadow}
-        rows = [_HEAD, *(_row(name, one) for name, one in shown.items())]
+        shown = {
+            name: summary for name, summary in found.items() if summary.runs or summary.dropped or states[name].shadow
+        }
+        rows = [_HEAD, *(_row(name, summary) for name, summary in shown.items())]
         empty = "No flag runs in the shadow. Try `assay flag set NAME off --shadow`, or `assay shadow replay NAME`."
-        surface.result({name: asdict(one) for name, one in shown.items()}, "\n".join(grid(rows)) if shown else empty)
+        surface.result(
+            {name: asdict(summary) for name, summary in shown.items()}, "\n".join(grid(rows)) if shown else empty
+        )
 
     @command(group, "replay")
     def replay(surface: Surface, flag: FlagArgument, last: LastOption = 200) -> None:

@@ -335,12 +335,12 @@ class _Run:
 
     def _of(self, file: FoundFile) -> Iterator[Draft]:
         self.seen.add(file.source_id)
-        for one in self._time_reading(read_file(file)):
-            if isinstance(one, Skip):
+        for outcome in self._time_reading(read_file(file)):
+            if isinstance(outcome, Skip):
                 self.partly_read.add(file.source_id)
-                self._skipped.append(one)
-            elif self._is_wanted(file, one):
-                yield one
+                self._skipped.append(outcome)
+            elif self._is_wanted(file, outcome):
+                yield outcome
 
     def _is_wanted(self, file: FoundFile, draft: Draft) -> bool:
         source = draft.source_id or file.source_id

@@ -151,19 +151,19 @@ class Alarm(NamedTuple):
 
 def watch_exposure(work: Work) -> Alarm | None:
     """Look, if enough was searched since the last look; an alarm when something grew."""
-    applied = [one.applied_at for one in work.learned_terms.of(states=(TermState.APPLIED,)) if one.applied_at]
+    applied = [term.applied_at for term in work.learned_terms.of(states=(TermState.APPLIED,)) if term.applied_at]
     if not applied:
         return None
     newest = work.usage.queries(limit=WINDOW + REFERENCE, newest_first=True, since=None)
     began = min(applied)
-    now = [one for one in newest if one.created_at > began][:WINDOW]
+    now = [query for query in newest if query.created_at > began][:WINDOW]
     if len(now) < WINDOW or now[-1].id <= work.learned_terms.progress().last_watched:
         return None
     before = work.usage.queries_before(began, limit=REFERENCE)
     work.learned_terms.put_progress(last_watched=now[0].id)
     if len(before) < WINDOW:
         return None
-    grown = tuple(one for one in compare_exposure(work, before, now) if one.grown)
+    grown = tuple(growth for growth in compare_exposure(work, before, now) if growth.grown)
     return Alarm(grown) if grown else None
 
 

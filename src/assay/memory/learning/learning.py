@@ -295,7 +295,7 @@ class Learning:
     def roll_back_terms(self, scope: Scope) -> None:
         """Take every learned term out of its memory."""
         with self._store.writing(scope) as work:
-            for memory_id in {one.memory_id for one in work.learned_terms.of()}:
+            for memory_id in {term.memory_id for term in work.learned_terms.of()}:
                 roll_back(work, self.policy, self._principals, Which(memory_id=memory_id), self._clock.now())
 
     def standing(self, scope: Scope) -> LearningStatus:

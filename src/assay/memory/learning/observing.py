@@ -78,8 +78,8 @@ def find_reads(watch: SessionWatch, memory_id: str, turns: Sequence[Turn], *, ke
     above = turn.memory_ids[: rank - 1][:SKIPPED]
     found = watch.event(EventType.READ_AFTER_SEARCH, turn.query_id, memory_id, rank, key=key)
     passed = (
-        watch.event(EventType.SCROLL_PAST, turn.query_id, one, place, read_at=rank)
-        for place, one in enumerate(above, start=1)
+        watch.event(EventType.SCROLL_PAST, turn.query_id, skipped_id, place, read_at=rank)
+        for place, skipped_id in enumerate(above, start=1)
     )
     return [found, *passed]
 
@@ -94,9 +94,15 @@ def find_references(
         return []
     repeated = [memory_id for memory_id, body in bodies if not _runs(body).isdisjoint(runs)]
     return [
-        watch.event(EventType.REFERENCE, turn.query_id, one, rank_of(one, turn.memory_ids), key=_number_key(key, place))
-        for place, one in enumerate(repeated)
-        if (turn := _newest(one, turns)) is not None
+        watch.event(
+            EventType.REFERENCE,
+            turn.query_id,
+            memory_id,
+            rank_of(memory_id, turn.memory_ids),
+            key=_number_key(key, place),
+        )
+        for place, memory_id in enumerate(repeated)
+        if (turn := _newest(memory_id, turns)) is not None
     ]
 
 
@@ -188,18 +194,18 @@ class Observing:
         if len(turns) < 2:
             return []
         asked = work.usage.of_session(watch.session_id, limit=TURNS)
-        before = work.usage.events_of([one.query_id for one in asked], CHOICES)
+        before = work.usage.events_of([query.query_id for query in asked], CHOICES)
         return list(find_repeated_searches(watch, asked, {*chosen, *(query for query, _ in before)}))
 
 
 def read_from(path: str, given: Sequence[GivenMemory]) -> str | None:
     """Which of some memories a path leads to: the one whose own path is its end, the longest first."""
     parts = PurePosixPath(path.replace("\\", "/")).parts
-    found = [one for one in given if one.rel_path and _ends_with(parts, PurePosixPath(one.rel_path).parts)]
+    found = [memory for memory in given if memory.rel_path and _ends_with(parts, PurePosixPath(memory.rel_path).parts)]
     best = max(found, key=lambda one: (len(one.rel_path), one.id), default=None)
     if best is not None:
         return best.id
-    return next((one.id for one in given if one.source_id == path), None)
+    return next((memory.id for memory in given if memory.source_id == path), None)
 
 
 def _ends_with(parts: tuple[str, ...], end: tuple[str, ...]) -> bool:

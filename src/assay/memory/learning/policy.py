@@ -144,7 +144,7 @@ class Policy:
     def refusal(self, facts: Facts, now: datetime) -> Refusal | None:
         """The first rule that forbids learning anything from a choice."""
         found = (self._provenance(facts), self._top_three(facts), self._age(facts.memory_created_at, now))
-        return next((one for one in found if one is not None), None)
+        return next((refusal for refusal in found if refusal is not None), None)
 
     def _provenance(self, facts: Facts) -> Refusal | None:
         if facts.query is None or facts.rank is None:
@@ -172,9 +172,9 @@ class Policy:
     def split_offered_words(self, query: str, written: Collection[str]) -> Offered:
         """The words of a query that a memory may learn; `written` are the words that it already has."""
         found = dict.fromkeys(words(query)[:READ_WORDS])
-        denied = tuple(one for one in found if self.holds(Safeguard.DENYLIST) and not learnable(one))
+        denied = tuple(word for word in found if self.holds(Safeguard.DENYLIST) and not learnable(word))
         own = set(written) if self.holds(Safeguard.FULL_TEXT) else set()
-        return Offered(tuple(one for one in found if one not in denied and one not in own), denied)
+        return Offered(tuple(word for word in found if word not in denied and word not in own), denied)
 
     # -- whether a term is learned
 
@@ -189,7 +189,7 @@ class Policy:
         """How many terms a memory may still learn now, given when it learned the others."""
         if not self.holds(Safeguard.RATE):
             return READ_WORDS
-        recent = sum(now - one < self.limits.window for one in learned_at)
+        recent = sum(now - moment < self.limits.window for moment in learned_at)
         return max(self.limits.terms - recent, 0)
 
     def is_expired(self, learned_at: datetime, now: datetime) -> bool:

@@ -53,16 +53,16 @@ def roll_back(work: Work, policy: Policy, principals: Principals, which: Which, 
     if which.memory_id is not None:
         work.learning.state(which.memory_id)
     terms = _terms(work, policy, principals, which)
-    gone = {(one.memory_id, one.term) for one in terms}
-    chosen = [one for one in _standing(work, which) if one.kind in LEARNED and _is_meant(one, which, gone)]
+    gone = {(term.memory_id, term.term) for term in terms}
+    chosen = [change for change in _standing(work, which) if change.kind in LEARNED and _is_meant(change, which, gone)]
     for memory_id, own in groupby(sorted(chosen, key=lambda one: (one.memory_id, one.id)), lambda one: one.memory_id):
         _undo(work, memory_id, list(own))
     for term in terms:
         end(work, term, TermState.WITHDRAWN, now)
-    touched = tuple(sorted({one.memory_id for one in chosen} | {one.memory_id for one in terms}))
+    touched = tuple(sorted({change.memory_id for change in chosen} | {term.memory_id for term in terms}))
     for memory_id in touched:
         work.audit.append(f"learning.{Safeguard.ROLLBACK}", memory_id, which.as_json())
-    kinds = [one.kind for one in chosen]
+    kinds = [change.kind for change in chosen]
     return RolledBack(
         memories=touched,
         votes=kinds.count(ChangeKind.VOTE),
@@ -86,36 +86,38 @@ def _is_meant(change: LearningChange, which: Which, terms: set[tuple[str, str]])
 def _terms(work: Work, policy: Policy, principals: Principals, which: Which) -> list[LearnedTerm]:
     found = work.learned_terms.of(memory_id=which.memory_id, states=STANDING)
     if which.since is not None:
-        found = [one for one in found if one.learned_at >= which.since]
+        found = [term for term in found if term.learned_at >= which.since]
     if which.writer is None:
         return found
-    return [one for one in found if not _stands_without(work, policy, principals, one, which.writer)]
+    return [term for term in found if not _stands_without(work, policy, principals, term, which.writer)]
 
 
 def _stands_without(work: Work, policy: Policy, principals: Principals, term: LearnedTerm, writer: str) -> bool:
     """Whether a term has enough evidence without one writer's; that writer's is removed."""
-    own = [one for one in work.learned_terms.evidence(memory_id=term.memory_id) if one.term == term.term]
-    others = [one for one in own if one.principal != writer]
+    own = [evidence for evidence in work.learned_terms.evidence(memory_id=term.memory_id) if evidence.term == term.term]
+    others = [evidence for evidence in own if evidence.principal != writer]
     if len(others) == len(own):
         return True
     work.learned_terms.remove_evidence(term.memory_id, [term.term], principal=writer)
-    shared = principals.several(work, {one.principal for one in own})
-    return policy.enough([one.session_id for one in others], [one.principal for one in others], shared=shared)
+    shared = principals.several(work, {evidence.principal for evidence in own})
+    return policy.enough(
+        [evidence.session_id for evidence in others], [evidence.principal for evidence in others], shared=shared
+    )
 
 
 def _undo(work: Work, memory_id: str, chosen: Sequence[LearningChange]) -> None:
     every = work.learning.changes(memory_id=memory_id)
-    ids = {one.id for one in chosen}
-    later = [one for one in every if one.id >= chosen[0].id]
+    ids = {change.id for change in chosen}
+    later = [change for change in every if change.id >= chosen[0].id]
     state: dict[str, Any] = {}
-    for one in later:
-        state = {**one.before, **state}
-    for one in later:
-        if one.id not in ids:
-            state |= _make_again(work, state, one)
+    for change in later:
+        state = {**change.before, **state}
+    for change in later:
+        if change.id not in ids:
+            state |= _make_again(work, state, change)
     work.learning.adjust(memory_id, state)
     work.learning.mark_undone(ids)
-    ballots = [str(one.detail["ballot"]) for one in chosen if one.kind is ChangeKind.VOTE]
+    ballots = [str(change.detail["ballot"]) for change in chosen if change.kind is ChangeKind.VOTE]
     if ballots:
         work.learning.remove_votes(memory_id, ballots)
 
@@ -137,5 +139,5 @@ def again(state: Mapping[str, Any], change: LearningChange) -> dict[str, Any]:
         # A step up that began where the memory no longer stands is no step.
         return {"tier": change.after["tier"]} if state["tier"] == change.before.get("tier") else {}
     held, term = list(state["learned_triggers"]), str(change.detail["term"])
-    rest = [one for one in held if one != term]
+    rest = [word for word in held if word != term]
     return {"learned_triggers": [*rest, term] if change.kind is ChangeKind.APPLY else rest}

@@ -45,7 +45,7 @@ def measure_noise(work: Work, since: datetime) -> TermNoise:
     terms = work.learned_terms.of(states=(TermState.SHADOW, TermState.APPLIED))
     if not terms:
         return TermNoise()
-    evidence = {(one.query_id, one.memory_id, one.term) for one in work.learned_terms.evidence()}
+    evidence = {(proof.query_id, proof.memory_id, proof.term) for proof in work.learned_terms.evidence()}
     trials = _trials(terms, work.usage.queries(since=since), evidence)
     seen = _read_seen(work, {query for pairs in trials.values() for query, _ in pairs})
     noisy = sum(is_noise(pairs, seen) for pairs in trials.values())
@@ -55,7 +55,7 @@ def measure_noise(work: Work, since: datetime) -> TermNoise:
 
 def is_noise(trials: Collection[Pair], seen: SeenQueries) -> bool:
     """Whether a term with these trials is noise."""
-    return any(one in seen.unwanted for one in trials) or not any(one in seen.chosen for one in trials)
+    return any(trial in seen.unwanted for trial in trials) or not any(trial in seen.chosen for trial in trials)
 
 
 def _trials(
@@ -63,11 +63,11 @@ def _trials(
 ) -> dict[tuple[str, str], list[Pair]]:
     """For each memory and term that was tried, where."""
     learned: dict[str, set[str]] = {}
-    for one in terms:
-        learned.setdefault(one.memory_id, set()).add(one.term)
+    for learned_term in terms:
+        learned.setdefault(learned_term.memory_id, set()).add(learned_term.term)
     found: dict[tuple[str, str], list[Pair]] = {}
     for query in queries:
-        held = [one for one in query.result_ids if one in learned]
+        held = [memory_id for memory_id in query.result_ids if memory_id in learned]
         said = frozenset(words(query.query)) if held else frozenset()
         for memory_id in held:
             for term in learned[memory_id] & said:
@@ -135,7 +135,11 @@ class Triggers:
     def digest(self, work: Work, since: datetime, now: datetime) -> Digested:
         """Learn from one page of feedback; what was recorded before learning was switched on is passed over."""
         page = work.usage.events_after(work.learned_terms.progress().last_event, limit=PAGE)
-        chosen = [one.event for one in page if one.event.event_type in CHOICES and one.event.created_at >= since]
+        chosen = [
+            recorded.event
+            for recorded in page
+            if recorded.event.event_type in CHOICES and recorded.event.created_at >= since
+        ]
         learned = sum(self._learn(work, event, now) for event in chosen)
         if page:
             work.learned_terms.put_progress(last_event=page[-1].id)
@@ -161,12 +165,12 @@ class Triggers:
         if offered.denied:
             said = " ".join(offered.denied[:SHOWN_WORDS])
             _tell(work, memory.id, Refusal(Safeguard.DENYLIST, said), query_id=query.query_id)
-        known = {one.term: one for one in work.learned_terms.of(memory_id=memory.id)}
+        known = {term.term: term for term in work.learned_terms.of(memory_id=memory.id)}
         # What was learned already is not learned again: a choice for it is a trial, and noise is told by trials.
-        fresh = [one for one in offered.terms if _may_begin(known.get(one))]
+        fresh = [word for word in offered.terms if _may_begin(known.get(word))]
         work.learned_terms.add_evidence([_evidence(choice, query, term, now) for term in fresh])
         ready = self._ready(work, memory.id, fresh)
-        room = self._policy.room((one.learned_at for one in known.values()), now)
+        room = self._policy.room((term.learned_at for term in known.values()), now)
         if ready[room:]:
             said = f"{' '.join(ready[room:][:SHOWN_WORDS])} would be one too many within the window"
             _tell(work, memory.id, Refusal(Safeguard.RATE, said), query_id=query.query_id)
@@ -177,11 +181,13 @@ class Triggers:
     def _ready(self, work: Work, memory_id: str, terms: Iterable[str]) -> list[str]:
         """The terms with enough evidence."""
         every = work.learned_terms.evidence(memory_id=memory_id)
-        shared = self._principals.several(work, {one.principal for one in every})
+        shared = self._principals.several(work, {proof.principal for proof in every})
         ready = []
         for term in terms:
-            own = [one for one in every if one.term == term]
-            if self._policy.enough([one.session_id for one in own], [one.principal for one in own], shared=shared):
+            own = [proof for proof in every if proof.term == term]
+            if self._policy.enough(
+                [proof.session_id for proof in own], [proof.principal for proof in own], shared=shared
+            ):
                 ready.append(term)
         return ready
 
@@ -191,12 +197,17 @@ class Triggers:
             memory_id=memory_id, term=term, state=TermState.SHADOW, learned_at=now, writer=choice.principal or ""
         )
         work.learned_terms.put(made)
-        rests_on = [one for one in work.learned_terms.evidence(memory_id=memory_id) if one.term == term]
+        rests_on = [proof for proof in work.learned_terms.evidence(memory_id=memory_id) if proof.term == term]
         detail = {
             "term": term,
             "evidence": [
-                {"query_id": one.query_id, "session": one.session_id, "principal": one.principal, "rank": one.rank}
-                for one in rests_on
+                {
+                    "query_id": proof.query_id,
+                    "session": proof.session_id,
+                    "principal": proof.principal,
+                    "rank": proof.rank,
+                }
+                for proof in rests_on
             ],
         }
         work.audit.append(f"learning.{Safeguard.AUDIT}", memory_id, detail)
@@ -206,10 +217,12 @@ class Triggers:
         """Bring terms out of the shadow, as many as the rate allows each memory; how many."""
         waiting = work.learned_terms.of(states=(TermState.SHADOW,))
         done = 0
-        for memory_id in dict.fromkeys(one.memory_id for one in waiting):
-            applied = [one.applied_at for one in work.learned_terms.of(memory_id=memory_id) if one.applied_at]
+        for memory_id in dict.fromkeys(term.memory_id for term in waiting):
+            applied = [
+                sibling.applied_at for sibling in work.learned_terms.of(memory_id=memory_id) if sibling.applied_at
+            ]
             room = self._policy.room(applied, now)
-            for term in [one for one in waiting if one.memory_id == memory_id][:room]:
+            for term in [candidate for candidate in waiting if candidate.memory_id == memory_id][:room]:
                 self._bring_in(work, term, now)
                 done += 1
         return done
@@ -226,9 +239,9 @@ class Triggers:
     def expire(self, work: Work, now: datetime) -> int:
         """End what has come to its end; how many."""
         over = [
-            one
-            for one in work.learned_terms.of(states=(TermState.SHADOW, TermState.APPLIED))
-            if self._policy.is_expired(one.learned_at, now)
+            term
+            for term in work.learned_terms.of(states=(TermState.SHADOW, TermState.APPLIED))
+            if self._policy.is_expired(term.learned_at, now)
         ]
         for term in over:
             if term.state is TermState.APPLIED:
@@ -241,7 +254,7 @@ class Triggers:
 def take_out(work: Work, term: LearnedTerm) -> None:
     """Remove an ended term from its memory."""
     held = work.learning.state(term.memory_id)["learned_triggers"]
-    after = {"learned_triggers": [one for one in held if one != term.term]}
+    after = {"learned_triggers": [word for word in held if word != term.term]}
     work.learning.change(term.memory_id, ChangeKind.EXPIRE, after, {"term": term.term}, writer=term.writer)
 
 
@@ -259,7 +272,7 @@ def words_of(memory: MemoryRecord) -> frozenset[str]:
 def _choice(work: Work, memory: MemoryRecord, event: FeedbackEvent) -> _Choice:
     found = work.usage.queries(ids=[event.query_id]) if event.query_id is not None else []
     # Whoever names a query of another session does not know how the memory was found there.
-    own = [one for one in found if one.session_id == event.session_id]
+    own = [query for query in found if query.session_id == event.session_id]
     said = event.metadata.get("principal")
     return _Choice(
         memory=memory,

@@ -237,9 +237,9 @@ def _negates(stem: str, others: frozenset[str]) -> bool:
 
 def _opposites(pair: _Sentences) -> Iterator[str]:
     gone, come = pair.old.stems - pair.new.stems, pair.new.stems - pair.old.stems
-    for one in sorted(gone & OPPOSITES_OF.keys()):
-        for other in sorted(come & OPPOSITES_OF[one]):
-            yield f"{one} / {other}"
+    for word in sorted(gone & OPPOSITES_OF.keys()):
+        for other in sorted(come & OPPOSITES_OF[word]):
+            yield f"{word} / {other}"
 
 
 def _swaps(pair: _Sentences, before: Wording, after: Wording) -> Iterator[str]:
@@ -289,7 +289,7 @@ def _one_block_moved(pair: _Sentences) -> bool:
 
 def _differing(old: Sequence[str], new: Sequence[str]) -> tuple[list[str], list[str]]:
     """Two sentences of equal length without what they begin and end with alike."""
-    start = next((place for place, (one, other) in enumerate(zip(old, new, strict=True)) if one != other), len(old))
+    start = next((place for place, (word, other) in enumerate(zip(old, new, strict=True)) if word != other), len(old))
     end = len(old)
     while end > start and old[end - 1] == new[end - 1]:
         end -= 1
@@ -420,8 +420,8 @@ def _find_shared_labels(old: Labelled, new: Labelled) -> list[str]:
     title = normalise_phrase(new.title)
     if title == normalise_phrase(old.title) and title not in GENERIC:
         found.append("the same title")
-    found += [f"the trigger {one!r}" for one in _both(old.triggers, new.triggers)]
-    found += [f"the heading {one!r}" for one in _both(old.headings, new.headings)]
+    found += [f"the trigger {trigger!r}" for trigger in _both(old.triggers, new.triggers)]
+    found += [f"the heading {heading!r}" for heading in _both(old.headings, new.headings)]
     return found
 
 
@@ -433,7 +433,7 @@ def _both(one: Iterable[str], other: Iterable[str]) -> list[str]:
 def _covers(old: Labelled, new: Labelled) -> bool:
     """Return whether either text repeats enough of the other's content beyond its labels."""
     labels = _label_stems(old) | _label_stems(new)
-    first, second = (_statement(one) - labels for one in (old, new))
+    first, second = (_statement(side) - labels for side in (old, new))
     if not first or not second:
         return True
     return len(first & second) >= COVERED * min(len(first), len(second))
@@ -458,7 +458,7 @@ def _different_names(old: Labelled, new: Labelled) -> str | None:
 
 def _different_statements(old: Labelled, new: Labelled) -> str | None:
     """What two single sentences speak of, when both what they speak of and what they say of it differ."""
-    sides = [wording(one.body).sentences for one in (old, new)]
+    sides = [wording(side.body).sentences for side in (old, new)]
     if [len(sentences) for sentences in sides] != [1, 1]:
         return None
     (subject, said), (other_subject, other_said) = (_halves(sentences[0]) for sentences in sides)

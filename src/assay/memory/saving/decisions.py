@@ -196,7 +196,8 @@ def _reconsolidate(
     verdicts = [limit_verdict(neighbour, policy) for neighbour in near]
     chosen = foremost(verdicts)
     by_verdict = {
-        kind: tuple(one for one, verdict in zip(near, verdicts, strict=True) if verdict is kind) for kind in Verdict
+        kind: tuple(neighbour for neighbour, verdict in zip(near, verdicts, strict=True) if verdict is kind)
+        for kind in Verdict
     }
     step = Step(
         "reconsolidation", str(chosen), _describe_near(by_verdict[chosen]) if chosen is not Verdict.STORE else ""
@@ -233,7 +234,7 @@ def _describe_held_off(near: Sequence[Neighbour], policy: GatePolicy) -> str:
     done = {Verdict.SUPERSEDE: "superseded", Verdict.MERGE: "merged into"}.get(chosen)
     if done is None:
         return ""
-    ids = ", ".join(one.memory.id for one, verdict in zip(near, verdicts, strict=True) if verdict is chosen)
+    ids = ", ".join(neighbour.memory.id for neighbour, verdict in zip(near, verdicts, strict=True) if verdict is chosen)
     return f"would have {done} {ids}, but reconsolidation is held off: {policy.held_off}"
 
 

@@ -136,15 +136,15 @@ class Preparer:
 
     def embed(self, scope: Scope, checked: Sequence[Prepared]) -> list[Prepared]:
         """Chunks and vectors of many drafts; a text that was embedded before is not embedded again."""
-        cut = [self._cut(one) for one in checked]
+        cut = [self._cut(draft) for draft in checked]
         if self._embedder is None:
-            return [replace(one, no_vectors=NO_EMBEDDER) for one in cut]
-        texts = {text_hash: text for one in cut for text_hash, text in zip(one.hashes, _texts(one), strict=True)}
+            return [replace(draft, no_vectors=NO_EMBEDDER) for draft in cut]
+        texts = {text_hash: text for draft in cut for text_hash, text in zip(draft.hashes, _texts(draft), strict=True)}
         try:
             made = self._vectors(scope, self._embedder, texts)
         except (ModelError, MissingExtra) as problem:
-            return [replace(one, no_vectors=f"the embedder failed: {problem.message}") for one in cut]
-        return [replace(one, vectors=_rows(one, made, self._embedder.dimension)) for one in cut]
+            return [replace(draft, no_vectors=f"the embedder failed: {problem.message}") for draft in cut]
+        return [replace(draft, vectors=_rows(draft, made, self._embedder.dimension)) for draft in cut]
 
     def _cut(self, one: Prepared) -> Prepared:
         chunked = self.chunker.chunk(one.draft.title, one.draft.body, one.draft.format)

@@ -278,14 +278,14 @@ class Saver:
 
     def _already_there(self, scope: Scope, checked: dict[int, Prepared]) -> dict[int, Result]:
         """What need not be embedded, because the same source with the same content is there."""
-        sourced = {place: one for place, one in checked.items() if one.draft.source_id is not None}
+        sourced = {place: draft for place, draft in checked.items() if draft.draft.source_id is not None}
         if not sourced:
             return {}
         with self._store.reading(scope) as work:
             return {
-                place: _outcome_without_change(one, there)
-                for place, one in sourced.items()
-                if (there := _same(work, one, _current(work, one))) is not None
+                place: _outcome_without_change(draft, there)
+                for place, draft in sourced.items()
+                if (there := _same(work, draft, _current(work, draft))) is not None
             }
 
     def _commit(self, scope: Scope, prepared: dict[int, Prepared], policy: GatePolicy) -> dict[int, Result]:
@@ -299,10 +299,10 @@ class Saver:
 
     def _nominate_all(self, scope: Scope, prepared: dict[int, Prepared], policy: GatePolicy) -> list[_Ready]:
         if not policy.compares:
-            return [_Ready(place=place, prepared=one) for place, one in prepared.items()]
+            return [_Ready(place=place, prepared=draft) for place, draft in prepared.items()]
         with self._store.reading(scope) as work:
             standing = work.changes.standing()
-            return [self._nominate(work, standing, place, one) for place, one in prepared.items()]
+            return [self._nominate(work, standing, place, draft) for place, draft in prepared.items()]
 
     def _nominate(self, work: Work, standing: Standing, place: int, prepared: Prepared) -> _Ready:
         if prepared.mean is None or self._embedder is None:
@@ -322,7 +322,7 @@ class Saver:
 
     def _write(self, scope: Scope, ready: Sequence[_Ready], policy: GatePolicy) -> dict[int, Result]:
         results: dict[int, Result] = {}
-        embedded = any(one.prepared.vectors is not None for one in ready)
+        embedded = any(unit.prepared.vectors is not None for unit in ready)
         with self._store.writing(scope) as work:
             writing = Writing(
                 work,
@@ -332,8 +332,8 @@ class Saver:
                 model=self._model() if embedded else None,
                 chunker=self._preparer.chunker.version,
             )
-            for one in ready:
-                results[one.place] = self._write_one(work, writing, one, policy)
+            for unit in ready:
+                results[unit.place] = self._write_one(work, writing, unit, policy)
             writing.flush()
         return results
 
@@ -433,7 +433,7 @@ def _next_version(work: Work, prepared: Prepared, there: MemoryRecord | None) ->
         return there.version + 1
     if prepared.draft.source_id is None:
         return 1
-    return max((one.version for one in work.memories.by_source(prepared.draft.source_id)), default=0) + 1
+    return max((memory.version for memory in work.memories.by_source(prepared.draft.source_id)), default=0) + 1
 
 
 def _outcome_without_change(prepared: Prepared, there: MemoryRecord) -> SaveOutcome:

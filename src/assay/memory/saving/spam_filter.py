@@ -518,7 +518,7 @@ def find_doubts(draft: Draft, masks: Sequence[Mask] = ()) -> tuple[Doubt, ...]:
         _doubt_triggers(draft.triggers),
         _doubt_title(draft.title),
     )
-    return tuple(one for one in found if one is not None)
+    return tuple(doubt for doubt in found if doubt is not None)
 
 
 def _doubt_hidden_text(masks: Sequence[Mask]) -> Doubt | None:

@@ -127,12 +127,12 @@ def _links(work: Work, old_ids: Sequence[str], compared: Collection[str]) -> Ite
 def _is_linked_to_successor(work: Work, edge: Edge, other: str, old_id: str, edges: Iterable[Edge]) -> bool:
     """Whether the other end was superseded, and its successor took the same link over: then that one is enough."""
     successors = {
-        one.source_id for one in work.edges.of(other) if one.kind is EdgeKind.SUPERSEDES and one.target_id == other
+        link.source_id for link in work.edges.of(other) if link.kind is EdgeKind.SUPERSEDES and link.target_id == other
     }
     outgoing = edge.source_id == old_id
     return any(
-        one.kind is edge.kind and (one.source_id == old_id) is outgoing and _other_end(one, old_id) in successors
-        for one in edges
+        link.kind is edge.kind and (link.source_id == old_id) is outgoing and _other_end(link, old_id) in successors
+        for link in edges
     )
 
 
@@ -250,7 +250,7 @@ class Writing:
 
     def flush(self) -> None:
         """Write everything gathered so far."""
-        if any(one.model for one in self._new) and self._model and self._work.vectors.active() is None:
+        if any(chunk.model for chunk in self._new) and self._model and self._work.vectors.active() is None:
             self._work.vectors.activate(self._model)
         self._work.memories.add_many(self._new)
         for memory in self._replaced:
@@ -452,7 +452,9 @@ def was_merged_before(memory: MemoryRecord, prepared: Prepared) -> bool:
     """Whether a memory already holds this very source: taking documents in again must not count them again."""
     source = (prepared.draft.source_id, prepared.source_hash)
     merged = memory.metadata.get(RESERVED, {}).get("merged", [])
-    return source[0] is not None and source in [(one.get("source_id"), one.get("source_hash")) for one in merged]
+    return source[0] is not None and source in [
+        (origin.get("source_id"), origin.get("source_hash")) for origin in merged
+    ]
 
 
 def new_triggers(there: Iterable[str], given: Iterable[str]) -> list[str]:

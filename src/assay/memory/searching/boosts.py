@@ -186,8 +186,8 @@ def find_together(attended: Iterable[str], past: Sequence[Turn]) -> dict[str, fl
     holding = [turn.memory_ids for turn in past if not wanted.isdisjoint(turn.memory_ids)]
     counts: dict[str, int] = {}
     for ids in holding:
-        for one in frozenset(ids) - wanted:
-            counts[one] = counts.get(one, 0) + 1
+        for other_id in frozenset(ids) - wanted:
+            counts[other_id] = counts.get(other_id, 0) + 1
     return {memory_id: count / len(holding) for memory_id, count in counts.items()}
 
 
@@ -258,7 +258,7 @@ class Booster:
                 options.recency_strength,
             ),
         )
-        return tuple(one for one in found if one is not None)
+        return tuple(boost for boost in found if boost is not None)
 
     def _causal(self, memory_id: str) -> Boost | None:
         found = self._around.neighbours.get(memory_id)

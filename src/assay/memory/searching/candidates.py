@@ -66,22 +66,23 @@ class FolderPick(NamedTuple):
 def choose_folders(parsed: ParsedQuery, folder_scores: Sequence[FolderEvidence]) -> FolderPick | None:
     """The folders to search, or None when the evidence does not single any out."""
     worth = _worth(parsed, folder_scores)
-    ranked = sorted((one for one in folder_scores if worth[one.folder] > 0.0), key=lambda one: _by(worth, one))
+    ranked = sorted((score for score in folder_scores if worth[score.folder] > 0.0), key=lambda one: _by(worth, one))
     needed = ENOUGH_EVIDENCE * math.fsum(worth.values())
     chosen: list[FolderEvidence] = []
     # A hair of tolerance: 0.8 of a sum of tenths is not exactly eight of them.
-    while ranked and math.fsum(worth[one.folder] for one in chosen) < needed - 1e-12:
+    while ranked and math.fsum(worth[score.folder] for score in chosen) < needed - 1e-12:
         chosen.append(ranked.pop(0))
     if not chosen or len(chosen) > MOST_FOLDERS or _share_of_memories(chosen, folder_scores) > MOST_MEMORIES:
         return None
-    names = tuple(one.folder for one in chosen)
-    return FolderPick(names, tuple(sorted(one.folder for one in folder_scores if one.folder not in names)))
+    names = tuple(score.folder for score in chosen)
+    return FolderPick(names, tuple(sorted(score.folder for score in folder_scores if score.folder not in names)))
 
 
 def _worth(parsed: ParsedQuery, folder_scores: Sequence[FolderEvidence]) -> dict[str, float]:
-    total = math.fsum(one.hits_weight for one in folder_scores) or 1.0
+    total = math.fsum(score.hits_weight for score in folder_scores) or 1.0
     return {
-        one.folder: one.hits_weight / total + NAME_WORTH * _share_of_name(parsed, one.folder) for one in folder_scores
+        score.folder: score.hits_weight / total + NAME_WORTH * _share_of_name(parsed, score.folder)
+        for score in folder_scores
     }
 
 
@@ -96,8 +97,8 @@ def _by(worth: dict[str, float], one: FolderEvidence) -> tuple[float, str]:
 
 
 def _share_of_memories(chosen: Sequence[FolderEvidence], every: Sequence[FolderEvidence]) -> float:
-    total = sum(one.size for one in every)
-    return sum(one.size for one in chosen) / total if total else 1.0
+    total = sum(folder.size for folder in every)
+    return sum(folder.size for folder in chosen) / total if total else 1.0
 
 
 # --- The caller's filters, applied to rows ---
@@ -124,7 +125,7 @@ def below(folder: str, top: str) -> bool:
 
 def keep_passing(lists: Mapping[Channel, Offer], good: Mapping[int, Candidate]) -> dict[Channel, Offer]:
     """The lists without what did not pass; a channel that ran and has nothing left stays, empty."""
-    return {channel: [one for one in offered if one[0] in good] for channel, offered in lists.items()}
+    return {channel: [entry for entry in offered if entry[0] in good] for channel, offered in lists.items()}
 
 
 def _of_time(filters: Filters) -> Iterable[Passes]:
@@ -223,7 +224,7 @@ class Scoping:
         return widest if pick is None else self._narrow(widest, pick)
 
     def _check_folder(self, wanted: str, folders: Sequence[FolderCount]) -> None:
-        names = [one.folder for one in folders]
+        names = [folder.folder for folder in folders]
         if any(below(name, wanted) for name in names):
             return
         near = difflib.get_close_matches(wanted, [name for name in names if name], n=3, cutoff=0.5)
@@ -234,15 +235,15 @@ class Scoping:
         if self._view is None:
             return None
         asked = {stem: float(times) for stem, times in self._parsed.stems.items()}
-        probe = {one.number: one.score for one in self._view.lexical(asked, limit=PROBE, allowed=widest.allowed)}
-        weights = {one.folder: 0.0 for one in folders}
+        probe = {hit.number: hit.score for hit in self._view.lexical(asked, limit=PROBE, allowed=widest.allowed)}
+        weights = {folder.folder: 0.0 for folder in folders}
         for row in self._view.candidates(probe):
             weights[row.memory.folder] = weights.get(row.memory.folder, 0.0) + probe[row.number]
         within = widest.filters.folder
         evidence = [
-            FolderEvidence(one.folder, one.memories, weights[one.folder])
-            for one in folders
-            if within is None or below(one.folder, within)
+            FolderEvidence(folder.folder, folder.memories, weights[folder.folder])
+            for folder in folders
+            if within is None or below(folder.folder, within)
         ]
         return choose_folders(self._parsed, evidence)
 

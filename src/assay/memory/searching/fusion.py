@@ -175,7 +175,9 @@ def replay(
     rrf_k: int = 60,
 ) -> list[FusedPassage[str]]:
     """The same from what was logged, best first as `ordered` gave it: what would another method have done?"""
-    logged = {Channel(one.channel): list(zip(one.ids, one.scores, strict=True)) for one in candidates}
+    logged = {
+        Channel(candidate.channel): list(zip(candidate.ids, candidate.scores, strict=True)) for candidate in candidates
+    }
     ranked = {channel: logged[channel] for channel in in_channel_order(logged)}
     return best_first(_join_lists({}, ranked, method, weights, rrf_k))
 
@@ -343,7 +345,7 @@ def _aggregate_memory(
 ) -> AggregatedMemory:
     in_document = sorted(passages, key=lambda one: position_of(one.number))
     ranked = sorted(in_document, key=attrgetter("fused"), reverse=True)
-    score = _join_memory(ranked[0].fused, [max(one.fused - floor, 0.0) for one in ranked[1:]], coefficient)
+    score = _join_memory(ranked[0].fused, [max(passage.fused - floor, 0.0) for passage in ranked[1:]], coefficient)
     return AggregatedMemory(memory, score, tuple(ranked))
 
 

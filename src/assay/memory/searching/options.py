@@ -222,7 +222,9 @@ def _weights(value: Mapping[Intent, Weights], name: str) -> Mapping[Intent, Weig
     # Zero would leave no scale when its channel runs alone.
     return MappingProxyType(
         {
-            intent: MappingProxyType({one: _positive(value[intent][one], f"{name}.{intent}.{one}") for one in Channel})
+            intent: MappingProxyType(
+                {channel: _positive(value[intent][channel], f"{name}.{intent}.{channel}") for channel in Channel}
+            )
             for intent in Intent
         }
     )

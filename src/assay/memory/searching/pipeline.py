@@ -340,7 +340,7 @@ class Pipeline:
         return Surroundings(
             attention=attended,
             together=together,
-            neighbours={one.memory_id: one for one in near},
+            neighbours={neighbour.memory_id: neighbour for neighbour in near},
             learned=learned,
             praises=praises,
         )
@@ -371,14 +371,14 @@ class Pipeline:
         view, top = self._setting.view, order[: self._options.rerank_depth]
         if view is None or view.model is None or not top:
             return None
-        best = [one.memory.best.number for one in top]
+        best = [place.memory.best.number for place in top]
         page = self._setting.work.vectors.by_numbers(view.model, best)
         if not len(page.numbers):
             return None
         vectors = np.zeros((len(top), page.vectors.shape[1]), dtype=np.float32)
         place = {number: at for at, number in enumerate(best)}
         vectors[[place[number] for number in page.numbers.tolist()]] = page.vectors
-        relevance = [one.worth / top[0].worth for one in top]
+        relevance = [place.worth / top[0].worth for place in top]
         spread = mmr(top, relevance, vectors, self._options.mmr_lambda, len(top), alike=self._options.mmr_alike)
         return spread + list(order[len(top) :])
 
@@ -386,7 +386,7 @@ class Pipeline:
         self, ranking: Ranking, memories: Sequence[AggregatedMemory], passes: Callable[[Candidate], bool]
     ) -> Ranking:
         """The ranking with what contradicts what, and no program's note above a person's note that it contradicts."""
-        work, ids = self._setting.work, [one.row.memory_id for one in ranking.order]
+        work, ids = self._setting.work, [place.row.memory_id for place in ranking.order]
         with self._trace.stage("trust", inputs=len(ids)) as stage:
             stage.outputs = len(ids)
             shown = self._request.k + len(self._in_view)
@@ -396,7 +396,7 @@ class Pipeline:
                 return ranking if found is None else replace(ranking, contradictions=found)
             raising = _Raising(work, ranking, memories, passes)
             arranged = arrange(ids, opposed, shown=shown, may_raise=raising.may)
-            known = {one.row.memory_id: one for one in ranking.order} | raising.found
+            known = {place.row.memory_id: place for place in ranking.order} | raising.found
             order = [known[memory_id]._replace(trust=arranged.moves.get(memory_id)) for memory_id in arranged.order]
             stage.outputs = len(order)
             stage.detail["moved"] = len(arranged.moves)
@@ -452,7 +452,7 @@ class Pipeline:
             silent.add(Channel.GRAPH)
         if self._asked.vector is None:
             silent.add(Channel.VECTOR)
-        return tuple(one for one in wanted if one not in silent)
+        return tuple(channel for channel in wanted if channel not in silent)
 
     def _is_enabled(self, flag: str) -> bool:
         return flag not in self._request.without and self._setting.states.enabled(flag, self._asked.identity)
@@ -497,7 +497,7 @@ class _Raising:
         self._ranking = ranking
         self._memories = memories
         self._passes = passes
-        self._known = {one.row.memory_id for one in ranking.order}
+        self._known = {place.row.memory_id for place in ranking.order}
         self.found: dict[str, Ranked] = {}
         self.rows: dict[int, Candidate] = {}
 
@@ -521,5 +521,5 @@ class _Raising:
 
 
 def _with_former_ranks(before: Sequence[Ranked], after: Sequence[Ranked]) -> list[Ranked]:
-    former = {one.memory.memory: rank for rank, one in enumerate(before, start=1)}
-    return [one._replace(reranked_from=former[one.memory.memory]) for one in after]
+    former = {place.memory.memory: rank for rank, place in enumerate(before, start=1)}
+    return [place._replace(reranked_from=former[place.memory.memory]) for place in after]

@@ -368,13 +368,15 @@ def _pick(ranking: Ranking, request: SearchRequest, in_view: Mapping[str, str], 
     """The first k places, of which some are held back; relevant results further down take the places of those."""
     cut = cut_of(max(map(ranking.score, ranking.order), default=0.0), ranking.rules.method, options)
     first = ranking.order[: request.k]
-    places = [one for one in first if not request.relevant_only or _passes(one, ranking, cut)]
+    places = [place for place in first if not request.relevant_only or _passes(place, ranking, cut)]
     if request.relevant_only:
         places = _without_cause(places)
-    held = [one for one in places if one.row.memory_id in in_view]
-    fresh = [one for one in places if one.row.memory_id not in in_view]
+    held = [place for place in places if place.row.memory_id in in_view]
+    fresh = [place for place in places if place.row.memory_id not in in_view]
     further: Iterable[Ranked] = (
-        one for one in ranking.order[request.k :] if one.row.memory_id not in in_view and _passes(one, ranking, cut)
+        place
+        for place in ranking.order[request.k :]
+        if place.row.memory_id not in in_view and _passes(place, ranking, cut)
     )
     return _Picked([*fresh, *islice(further, len(held))], held, len(first) - len(places))
 
@@ -386,8 +388,8 @@ def _passes(one: Ranked, ranking: Ranking, cut: Cut) -> bool:
 
 def _without_cause(places: Sequence[Ranked]) -> list[Ranked]:
     """The results without persons' notes that were raised above a program's note which is not relevant itself."""
-    ids = {one.row.memory_id for one in places}
-    return [one for one in places if one.trust is None or not one.trust.raised or one.trust.other_id in ids]
+    ids = {place.row.memory_id for place in places}
+    return [place for place in places if place.trust is None or not place.trust.raised or place.trust.other_id in ids]
 
 
 def _make_held_back(
@@ -411,7 +413,8 @@ def _budget(request: SearchRequest) -> int | None:
 def _best_first(fresh: Sequence[Ranked], ranking: Ranking) -> dict[str, list[int]]:
     """The positions of each memory's passages."""
     return {
-        one.row.memory_id: [ranking.rows[passage.number].position for passage in one.memory.ranked] for one in fresh
+        place.row.memory_id: [ranking.rows[passage.number].position for passage in place.memory.ranked]
+        for place in fresh
     }
 
 

@@ -87,7 +87,10 @@ class PinnedMemories:
         """Those that hold now, or held then; oldest first. `position` is how far the log is known, if it is."""
         kept = self._kept.get(tenant)
         if kept is None or kept[0] != position:
-            kept = (position, tuple(_law(work, one) for one in work.memories.constitutional(include_superseded=True)))
+            kept = (
+                position,
+                tuple(_law(work, memory) for memory in work.memories.constitutional(include_superseded=True)),
+            )
             # What is known of the log may be newer than this snapshot: then these rows are not kept for it.
             if position == work.changes.position():
                 # One assignment, so that threads need no lock: at worst two read the same rows.
@@ -184,7 +187,7 @@ def make_telemetry(trace: Trace, hits: Sequence[Hit], unboosted: Sequence[float]
 def _mean_change(after: Sequence[float], before: Sequence[float]) -> float | None:
     if not after:
         return None
-    return math.fsum(one - other for one, other in zip(after, before, strict=True)) / len(after)
+    return math.fsum(value - other for value, other in zip(after, before, strict=True)) / len(after)
 
 
 # --- The entry of a search in the query log ---
