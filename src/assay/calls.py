@@ -300,7 +300,7 @@ class MemoryCalls(ABC):
         return self._call(ladder_verbs.COLLECT, feature_id=feature_id)
 
     def graduate(self, feature_id: str) -> LadderStep:
-        """Give a change to everybody; refused while one of the four conditions does not hold."""
+        """Give a change to all users; refused while one of the four conditions does not hold."""
         return self._call(ladder_verbs.GRADUATE, feature_id=feature_id)
 
     def roll_back(self, feature_id: str, why: str | None = None) -> LadderStep:

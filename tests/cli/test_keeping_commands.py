@@ -151,7 +151,7 @@ def test_secrets_stored_in_clear_are_found_and_masked(run: Run) -> None:
     assert "m_old" in found.out
     assert secret not in found.out
     assert run("rescan", "--apply").code == 3
-    assert "nobody is here to ask" in run("rescan", "--apply").err
+    assert "there is no terminal to confirm it" in run("rescan", "--apply").err
     assert run("rescan", "--json").json["memories"] == {"m_old": ["GitLab token"]}
     done = run("rescan", "--apply", "--yes")
     assert done.code == 0

@@ -181,7 +181,7 @@ def test_generated_cases_are_labelled_before_they_count(
     system = ("--system", f"assay:{QUIET}")
     refused = run("run", "made", *system)
     assert refused.code == 2
-    assert "nobody has labelled" in refused.err
+    assert "none is labelled yet" in refused.err
     piped(monkeypatch, "3 q")
     run("label", "made", "--quiet")
     assert "1 count from now on" in run("label", "made", "--apply", "labelled").out

@@ -15,7 +15,7 @@ FINDINGS_SHOWN = 20
 
 
 def import_lines(done: Import, findings: list[Finding]) -> Iterator[str]:
-    """What an import tells."""
+    """Return the lines about an import."""
     dataset, card = done.dataset, done.card
     grades = f"grades {dataset.lowest_grade} to {dataset.highest_grade}"
     yield (
@@ -35,7 +35,7 @@ def import_as_json(done: Import, findings: list[Finding]) -> dict[str, Any]:
 
 
 def check_lines(name: str, found: Checked, fixed: dict[str, Any] | None) -> Iterator[str]:
-    """What a check found, worst first, and its verdict."""
+    """Return the findings of a check, worst first, and whether the dataset is usable."""
     for severity in ("error", "warning", "note"):
         own = [finding for finding in found.findings if finding.severity.value == severity]
         for finding in own[:FINDINGS_SHOWN]:

@@ -1,7 +1,7 @@
 """The group of all commands: it lists them without loading them, and loads a command when it is used.
 
 `COMMANDS` is what `assay --help` shows, panel by panel. A command's module is imported when the command runs, when its
-own help is asked for, or when something goes through all commands; so a module may import at its top what it needs.
+own help is shown, or when something goes through all commands; so a module may import at its top what it needs.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ COMMANDS: Mapping[str, tuple[Entry, ...]] = {
         Entry("link", "Join two memories: the first caused, enabled, supports, ... the second.", module="memories"),
         Entry(
             "why",
-            "Show what caused, enabled or supports a memory, and what stands behind that in turn.",
+            "Show what caused, enabled or supports a memory, and the reasons behind those.",
             module="memories",
         ),
         Entry(
@@ -98,7 +98,7 @@ COMMANDS: Mapping[str, tuple[Entry, ...]] = {
         ),
         Entry(
             "observe",
-            "Tell what an agent read or wrote in a session; what that says of its searches is recorded.",
+            "Record what an agent read or wrote in a session, as feedback on its searches.",
             module="search",
         ),
         Entry("learn", "See, approve and take back what was learned from use."),
@@ -134,7 +134,7 @@ COMMANDS: Mapping[str, tuple[Entry, ...]] = {
         Entry("config", "Show every setting with its value and its origin.", module="setup"),
         Entry(
             "trust",
-            "Show what a settings file asks for (addresses, key variables, programs), and approve it after asking.",
+            "Show what a settings file requests (addresses, key variables, programs), and approve it on confirmation.",
             module="setup",
         ),
         Entry(
@@ -152,7 +152,7 @@ COMMANDS: Mapping[str, tuple[Entry, ...]] = {
         Entry(
             "rescan", "Look for secrets in everything that is stored, by the rules of this version.", module="erasure"
         ),
-        Entry("serve", "Serve the HTTP API and the dashboard until told to stop (Ctrl-C, SIGTERM).", module="serving"),
+        Entry("serve", "Serve the HTTP API and the dashboard until stopped (Ctrl-C, SIGTERM).", module="serving"),
         Entry(
             "token", "Let others reach `assay serve` and `assay mcp --http`, and stop letting them.", module="access"
         ),
@@ -166,7 +166,7 @@ COMMANDS: Mapping[str, tuple[Entry, ...]] = {
             "Serve the memory to agents (MCP); tokens of `assay token create`, or ASSAY_MCP_TOKEN, open --http.",
             module="serving",
         ),
-        Entry("version", "Show the version of Assay and of what it stands on."),
+        Entry("version", "Show the versions of Assay and of the libraries it uses."),
     ),
 }
 """Every command, by the title of its panel."""

@@ -30,7 +30,7 @@ _WORD = re.compile(r"\w+")
 
 
 def format_results(found: SearchResult, request: MemorySearchRequest) -> Text:
-    """The whole answer."""
+    """Format a search result for people."""
     parts = [
         _format_pinned(found),
         _format_held_back(found),
@@ -78,7 +78,7 @@ def _wrote(hit: Hit) -> str:
 
 
 def _other_views(hit: Hit) -> Iterator[Text]:
-    """What says otherwise; a person's word against a program's stands out."""
+    """Return the lines about contradictions; a person's note against a program's is highlighted."""
     for word, others in (("contradicts", hit.contradicts), ("contradicted by", hit.contradicted_by)):
         for other in others:
             against = hit.author.kind is AuthorKind.PROGRAM and other.author.kind is AuthorKind.PERSON
@@ -124,7 +124,7 @@ def _count_within(starts: list[int], begin: int) -> int:
 
 
 def explain_lines(why: Explanation) -> Iterator[str]:
-    """How a score was made, so that it can be made again by hand."""
+    """Return how a score was computed, in enough detail to repeat it by hand."""
     rows: list[tuple[str, ...]] = [("passage", "channel", "rank", "score", "scaled", "weight", "adds")]
     for passage in why.passages:
         rows += _votes(passage)

@@ -1,4 +1,4 @@
-"""How a command ends that somebody interrupted. Imports nothing, so that it is there before anything else is."""
+"""Exit code of an interrupted command. Imports nothing, so that it is available before anything else is loaded."""
 
 INTERRUPTED = 130
 INTERRUPTED_NOTE = "Interrupted. What was acknowledged is kept; nothing else was.\n"

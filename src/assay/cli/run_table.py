@@ -39,7 +39,7 @@ def _bounds(run: RunResult, spec: MetricSpec) -> str:
 
 
 def channel_table(runs: Sequence[RunResult]) -> str:
-    """One line a channel: of the results shown, how many it found, and how many it alone; empty if no run tells."""
+    """Return a line for each channel: how many results it found, and how many it alone; empty if not recorded."""
     specs = [spec for spec in _specs(runs) if spec.name in SHARES]
     if not any(run.value(spec) is not None for run in runs for spec in specs if spec in run.aggregates):
         return ""
@@ -65,7 +65,7 @@ def _metrics(runs: Sequence[RunResult]) -> list[str]:
 
 
 def _metric_label(spec: MetricSpec, all_of_them: Sequence[MetricSpec]) -> str:
-    """A metric's name; with the parameters in which it differs from others of its name, also those at their default."""
+    """Return a metric's name with the parameters in which metrics of that name differ, defaults included."""
     alike = [other for other in all_of_them if other.name == spec.name]
     told = sorted({name for other in alike for name, _ in other.parameters})
     inner = ",".join(f"{name}={spec.parameter(name)}" for name in told)
@@ -98,7 +98,7 @@ def _number(value: float | None) -> str:
 
 
 def _run_metrics(runs: Sequence[RunResult]) -> list[str]:
-    """Metrics of the whole run that were asked for, without those that every table has."""
+    """Return the requested metrics of the whole run, without those that every table has."""
     asked = dict.fromkeys(str(spec) for run in runs for spec in run.run_metrics)
     return [name for name in asked if name not in LATENCIES and name not in runs[0].rates]
 
@@ -157,7 +157,7 @@ def _status(value: float | None, floor: float, *, lower: bool, lower_bound: bool
 
 
 def describe_endings(run: RunResult) -> str:
-    """How the cases ended, in a line."""
+    """Describe in one line how the cases ended."""
     counts = ", ".join(f"{count:,} {status}" for status, count in run.counts.items() if count)
     repeats = f", {run.manifest.repeats} times each" if run.manifest.repeats > 1 else ""
     took = sum(case.total_ms or 0.0 for case in run.cases) / 1000.0

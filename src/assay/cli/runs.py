@@ -1,4 +1,4 @@
-"""What the commands that speak of finished runs share: where runs are looked for."""
+"""Where commands look for finished runs."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class Surface:
         """Print what must be known beside the numbers just shown; not with --json, whose document has it already.
 
         Unlike notes they are printed with --quiet too. Many reasons why metrics do not apply become one line, unless
-        --verbose asks for all.
+        --verbose is given.
         """
         if self.common.json:
             return
@@ -110,7 +110,7 @@ class Surface:
             self.console.print(f"{about}: {sentence}" if about else sentence, soft_wrap=True)
 
     def caller(self, engine: Engine | None, command: str) -> Caller:
-        """Whoever sits at this terminal, as verbs know them: a person who may do everything in this store."""
+        """Return the caller of verbs for this terminal: a person who may do everything in this store."""
         grant = Grant(scope=self.scope, access=Access.OPERATOR, person=True)
         return Caller(
             opened=engine,

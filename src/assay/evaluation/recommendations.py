@@ -256,7 +256,7 @@ def _recommend_judging(evidence: RunEvidence) -> Iterator[Recommendation]:
     if evidence.shown and unknown / evidence.shown > MOSTLY_UNJUDGED:
         yield Recommendation(
             rule="unjudged",
-            advice="Judge more of what is shown: a result nobody judged counts as not relevant.",
+            advice="Judge more of the shown results: a result without a judgment counts as not relevant.",
             evidence=f"{unknown} of {evidence.shown} results within k were never judged.",
         )
 

@@ -122,7 +122,7 @@ def _parse_metadata(text: str) -> Any:
         return json.loads(text)
     except ValueError as problem:
         raise BadValue(
-            f"metadata {text[:60]!r} is no JSON", remedy="Write it as a JSON object, or as a struct."
+            f"metadata {text[:60]!r} is not JSON", remedy="Write it as a JSON object, or as a struct."
         ) from problem
 
 

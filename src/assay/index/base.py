@@ -1,6 +1,6 @@
 """The base: everything about one tenant at one position of the change log, immutable, with its files.
 
-- The manifest: what a base on disk says about itself, so that one that does not fit is never searched.
+- The manifest: the description of a base on disk, so that one that does not fit is never searched.
 - The base.
 - Generations on disk: a folder for each tenant, in it one for each generation, and a file that names the current one.
 - The default folder: beside the SQLite file, or in the user's cache folder for a server.
@@ -32,7 +32,7 @@ from assay.records import LogPosition
 from assay.storage import Store
 from assay.text.terms import ANALYSIS_VERSION
 
-# --- The manifest: what a base on disk says about itself, so that one that does not fit is never searched ---
+# --- The manifest: the description of a base on disk, so that one that does not fit is never searched ---
 
 FORMAT = 2
 """Of the files of a base; another one is built anew."""
@@ -132,7 +132,7 @@ class Base:
         return found
 
     def require_manifest(self) -> Manifest:
-        """The manifest."""
+        """Return the manifest; raises ValueError if the base has none."""
         if self.manifest is None:
             raise ValueError
         return self.manifest
@@ -232,7 +232,7 @@ class Generations:
 
     @contextmanager
     def lock(self) -> Iterator[bool]:
-        """Whether this process alone may fold, for the time of the body."""
+        """Hold the lock for folding; yields whether this process got it."""
         make_private_folder(self.folder)
         file = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:

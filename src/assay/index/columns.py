@@ -110,7 +110,7 @@ def merge_tables(known: Whole, fresh: Whole) -> Whole:
 
 
 def find(sorted_numbers: Whole, wanted: Whole) -> tuple[Whole, Mask]:
-    """Return the place of each wanted number, and whether it exists."""
+    """Return the place of each requested number, and whether it exists."""
     if not len(sorted_numbers):
         return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), bool)
     places = np.minimum(np.searchsorted(sorted_numbers, wanted), len(sorted_numbers) - 1)

@@ -1,7 +1,7 @@
 """The derived indexes of a store, one set per tenant; they can be deleted at any time.
 
 - The index of one tenant in this process: follows the log, opens or builds a base, folds the tail.
-- Folding the tail into a new base: when asked, or in the background when the tail has grown.
+- Folding the tail into a new base: on request, or in the background when the tail has grown.
 - Collecting the status for `index status` and health.
 - The indexes of all tenants.
 """

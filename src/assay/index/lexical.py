@@ -32,7 +32,7 @@ _HEAP = 512_000_000
 _SMALL_HEAP = 64_000_000
 """The same for one that only adds a tail."""
 _NAMED = 5
-"""Naming n passages in the query costs about n; asking for more than is wanted about count / n. Measured: naming is
+"""Naming n passages in the query costs about n; fetching more than needed about count / n. Measured: naming is
 cheaper while n * n is below this many times the count."""
 _SPARE = 32
 

@@ -1,7 +1,7 @@
 """The compiled vector index, loaded so that it can live beside the embedder's runtime, and what it frees given back.
 
-The wheel of usearch carries a C++ library of its own. Loaded before the system's, it lends its symbols to whatever C++
-comes later, and onnxruntime then ends the process with a segmentation fault. So the system's is loaded first.
+The wheel of usearch carries a C++ library of its own. Loaded before the system's, it gives its symbols to all C++ code
+that is loaded later, and onnxruntime then ends the process with a segmentation fault. So the system's is loaded first.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ class State:
         return Allowed(base=self.base_alive, tail=self.tail.alive, count=count)
 
     def find_allowed(self, filters: Filters, memory_numbers: Whole | None) -> Allowed | None:
-        """The passages whose memories pass; None when all do."""
+        """Return the passages whose memories pass; None if all do."""
         if memory_numbers is not None:
             return self._compute_allowed(filters, memory_numbers).unless_all(self.alive)
         found = self._known.get(filters)
@@ -198,7 +198,7 @@ class State:
         return of_tail + (0 if self.base.lexical is None else self.base.lexical.frequency(stem))
 
     def weigh_terms(self, terms: Mapping[str, float]) -> dict[str, float]:
-        """Each term's weight times its idf, over base and tail together."""
+        """Return each term's weight times its idf, over base and tail together."""
         total = self.statistics_count
         held = {stem: self.frequency(stem) for stem, weight in terms.items() if weight > 0.0}
         return {stem: terms[stem] * idf(total, frequency) for stem, frequency in held.items() if frequency}
@@ -212,7 +212,7 @@ class State:
         return float(lengths.mean()) if len(lengths) else 0.0
 
     def current_memories(self, filters: Filters) -> tuple[Mask, Mask]:
-        """Which memories pass, of the base's table and of the tail's; the tail's word counts for both."""
+        """Return which memories of the base and of the tail pass; for a memory in both, the tail decides."""
         of_base = passes(self.base.memories, filters, self.folders)
         of_tail = passes(self.tail.memories, filters, self.folders)
         places, there = find(self.base.memories[Fact.NUMBER], self.tail.memories[Fact.NUMBER])
@@ -319,7 +319,7 @@ class Follower:
         self.tail.remember(fresh[:, ~self._same(fresh)])
 
     def _same(self, fresh: Whole) -> Mask:
-        """Which facts are those that are known. The tail's word counts before the base's."""
+        """Return which facts are already known; the tail takes precedence over the base."""
         same = np.zeros(fresh.shape[1], bool)
         for known in (self.base.memories, self.tail.memories):
             places, there = find(known[Fact.NUMBER], fresh[Fact.NUMBER])

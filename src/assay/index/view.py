@@ -1,6 +1,6 @@
-"""What one search sees of the indexes: one state, whatever is saved meanwhile.
+"""What one search sees of the indexes: one fixed state, unchanged by saves during the search.
 
-A view may be a little newer than the snapshot it was asked for with, when another thread has read on. Its rows all
+A view may be a little newer than the snapshot it was opened for, if another thread has read on. Its rows all
 come from the snapshot then, so a passage that it does not hold yet is simply not found there.
 """
 

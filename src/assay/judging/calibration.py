@@ -405,7 +405,7 @@ def _report_inconsistency(figures: dict[str, Any], attempts: Attempts) -> list[s
     """Agreement with itself, over all attempts: asking again until the sample is lucky must not help."""
     consistency, (hits, asked) = figures["self_consistency"], attempts.same
     if not consistency["cases"]:
-        return ["no case was asked again, so nobody knows whether it says the same twice"]
+        return ["no case was judged twice, so the repeatability of the judge is not known"]
     hits, asked = hits + consistency["same"]["value"] * consistency["cases"], asked + consistency["cases"]
     if hits < LEAST_SAME * asked - 1e-9:
         times = f"{hits:.0f} of {asked} cases that were asked again"

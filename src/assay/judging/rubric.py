@@ -98,7 +98,7 @@ def _object_errors(value: Mapping[str, Any], schema: Mapping[str, Any], where: s
         if name in properties:
             yield from find_errors(inner, properties[name], f"{where}{name}")
         elif schema.get("additionalProperties") is False:
-            yield f"it has {str(name)[:40]!r}, which nobody asked for"
+            yield f"it has {str(name)[:40]!r}, which was not requested"
 
 
 def _in_range(value: float, schema: Mapping[str, Any]) -> bool:

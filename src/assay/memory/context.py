@@ -1,8 +1,8 @@
 """What an agent should have in its context for a task: the constitutional memories, then the best of a search.
 
-All of it within a token budget. Constitutional memories come first and whole, since they hold whatever the question is;
-the search gets what is left, and only results above the relevance cut: a budget is a limit, not something to fill. The
-best passage is given in any case, so the whole may go over: `over_budget` says by how much.
+Everything fits a token budget. Constitutional memories come first and are never cut: they apply to every question.
+The search gets the rest of the budget and adds only results above the relevance cut, so the budget may stay unused. The
+best passage is always included, even beyond the budget; `over_budget` is the number of tokens beyond it.
 """
 
 from __future__ import annotations

@@ -392,10 +392,10 @@ class Engine:
         return reembed(self.store, scope, self.embedder, progress=progress)
 
     def keep_up(self, scope: Scope) -> bool:
-        """In a process that lives on: re-embed in the background when the model has changed; says whether it began.
+        """Re-embed in the background if the model has changed; return whether re-embedding was started.
 
-        Looks once for each tenant. Nothing is loaded for the question alone: a process that has not needed the
-        embedder is left as it is.
+        For long-running processes. Each tenant is checked once. The check never loads the embedder: a process that has
+        not used it yet is left alone.
         """
         if self.embedder is None or not self.embedder.loaded:
             return False

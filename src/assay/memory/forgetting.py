@@ -4,8 +4,8 @@ What is found first decides what is looked for: the ids of memories, pieces of t
 that can be repeated after a kill: archives and exports lose it, the rows go in one transaction, index files go, the
 database is written anew, checkpoints that hold it are listed or deleted. Last, every file is searched for the bytes.
 
-A memory into which somebody's text was merged loses that merge and stays. A person's name in a text costs the whole
-memory: what is left of a sentence about somebody is still about them.
+A memory into which a forgotten text was merged is kept without that merge. A memory whose text contains a person's name
+is erased as a whole: the rest of a sentence about a person is still about that person.
 """
 
 from __future__ import annotations

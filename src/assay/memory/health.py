@@ -103,7 +103,7 @@ class Health:
         return found
 
     def _firing(self, work: Work, memories: Iterable[MemoryRecord]) -> str | None:
-        """Return a trigger phrase that should fire. An ordinary word never fires, so it would prove nothing."""
+        """Return a trigger phrase that should fire; never an ordinary word, since those do not fire as triggers."""
         # An index that cannot be read has a line of its own; without it no frequency is known, as in a search.
         view = Guard(Failures()).run("index", work, lambda: self._indexes.view(work))
         phrases = (phrase for memory in memories for phrase in memory.triggers if any(map(str.isalnum, phrase)))

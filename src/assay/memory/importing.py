@@ -1,8 +1,8 @@
 """Import: memories of other tools through the ordinary saver, again and again without changing what is there.
 
 A memory is known by its source id and the hash of its content: the same file twice changes nothing, changed content is
-a new version. As with `ingest`, memories of one file are not compared with each other unless the gate is asked for:
-two notes that are alike must not merge or replace each other because they came in one file. Batches are committed as
+a new version. As with `ingest`, memories of one file are not compared with each other unless the gate is requested:
+two similar notes must not merge or replace each other because they came in one file. Batches are committed as
 they are saved, so an interrupted import keeps what it has done, and the next run goes on from there.
 """
 
@@ -26,7 +26,7 @@ from assay.storage import Store, Work
 
 EDGES_AT_A_TIME = 500
 LINK_STRENGTH = 0.5
-"""Of an edge that a link or a foreign relation becomes: it says that two memories belong together, not why."""
+"""Strength of the edge made from a link or a foreign relation: the two memories are related, the reason is unknown."""
 MEANT = frozenset({EdgeKind.CAUSED, EdgeKind.ENABLED, EdgeKind.CONTRADICTS, EdgeKind.DERIVED_FROM, EdgeKind.SUPPORTS})
 """Relations of Assay's own that a file may name. `supersedes` is not among them: no import retires a memory."""
 

@@ -1,8 +1,8 @@
 """Change the model: give every chunk a vector of the configured embedder, then switch over and drop the old ones.
 
-Vectors of two models are never compared, so until the switch a search goes without the vector channel and says so.
-Batches are embedded outside the lock and each is durable when written: whoever starts again goes on where the last one
-stopped. Two processes that do it at once write the same vectors.
+Vectors of two models are never compared, so until the switch a search runs without the vector channel and reports that.
+Batches are embedded outside the lock and each is durable when written: a run that is started again continues where the
+last one stopped. Two processes that re-embed at once write the same vectors.
 """
 
 from __future__ import annotations

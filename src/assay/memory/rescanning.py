@@ -2,8 +2,8 @@
 
 The rules for secrets grow. What they would mask today is found in everything that is stored, and with `mask` replaced
 in place: memories are cut and embedded anew, other rows and archives are rewritten, index files go, and the database is
-written anew so that no byte of it stays. Checkpoints and exported files are told, not changed: they are copies that
-somebody asked for. A run that was cut short is finished by running it again.
+written anew so that no byte of it stays. Checkpoints and exported files are reported, not changed: they are copies made
+on purpose. A run that was interrupted is finished by running it again.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from assay.storage.erasing import search
 from assay.text.secrets import Held, find_in_json, mask_json
 
 ROUNDS = 3
-"""How often memories are looked at again that were changed by somebody else meanwhile."""
+"""Passes over memories that another process changed during the scan."""
 BATCH = 50
 """Memories between two writes."""
 LEAST_NEEDLE = 8
-"""Characters of a secret that is looked for in files and checkpoints: a shorter one stands in other texts too."""
+"""Shortest secret that is searched for in files and checkpoints: shorter ones also occur in unrelated texts."""
 MOST_NEEDLES = 2_000
 _TEXTS = (*TEXT_FIELDS, *LABEL_FIELDS, "learned_triggers")
 

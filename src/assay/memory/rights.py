@@ -1,7 +1,7 @@
-"""Who may change a memory after it was saved. Every surface asks here, so every surface refuses in the same words.
+"""Who may change a memory after it was saved. Every surface uses these rules, so all refuse with the same message.
 
 A person (the command line, `assay.Memory`, a token made with `--person`) may change any memory of the tenant. A program
-(an MCP agent, any other token, whoever calls the API without one) may change what its own principal wrote, and neither
+(an MCP agent, any other token, an API call without a token) may change what its own principal wrote, and neither
 constitutional memories nor what a person wrote by hand or took in from a file.
 """
 

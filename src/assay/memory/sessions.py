@@ -2,7 +2,7 @@
 
 - History: what a session was given, what it still has in view, and what it therefore attends to.
 - Summary: searches, what was read and validated after each, tasks, and totals.
-- Tasks: what an agent says it knows before a task and after it.
+- Tasks: what an agent reports to know before and after a task.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class History(NamedTuple):
         return not self.turns
 
     def holding(self, memory_ids: tuple[str, ...]) -> History:
-        """The same with memories that the caller says it holds, as if the last search had them near its top."""
+        """Add memories that the caller already holds, as if the last search had returned them near its top."""
         return History((*self.turns, Turn("", memory_ids, len(memory_ids)))) if memory_ids else self
 
     def in_view(self, searches: int) -> dict[str, str]:
@@ -93,7 +93,7 @@ class History(NamedTuple):
         return {memory_id: turn.query_id for turn in recent for memory_id in turn.foremost}
 
     def memories_given(self) -> frozenset[str]:
-        """Every memory it was given."""
+        """Return every memory that the session was given."""
         return frozenset(memory_id for turn in self.turns for memory_id in turn.memory_ids)
 
     def attention(self) -> dict[str, float]:
@@ -153,7 +153,7 @@ class Sessions:
             return own[-1] if own else None
 
     def past(self, work: Work, scope: Scope) -> tuple[Turn, ...]:
-        """The newest searches of the tenant, in any session: the log's when first asked, this process's besides."""
+        """Return the tenant's newest searches in any session: the log's at first use, then also this process's."""
         with self._lock:
             if scope.tenant in self._read:
                 return tuple(self._past[scope.tenant])
@@ -307,7 +307,7 @@ def _mean_reciprocal_rank(seen: _SessionEvents) -> float | None:
     return math.fsum(ranks) / len(ranks) if ranks else None
 
 
-# --- Tasks: what an agent says it knows before a task and after it ---
+# --- Tasks: what an agent reports to know before and after a task ---
 #
 # A preflight opens a task, and may be said again until the task has ended. A postflight ends it, hands the verdicts
 # that came with it to whoever keeps validations, and gives back what was read but not yet judged. Saying a postflight

@@ -1,7 +1,7 @@
-"""One memory: everything the store knows about it, its links, and why it is as it is.
+"""One memory: all its stored data, its links, and the reasons for its state.
 
-- The graph: link two memories, and ask why one is as it is.
-- Everything the store knows about one memory.
+- The graph: link two memories, and trace the reasons behind one.
+- All stored data about one memory.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from assay.memory.rights import check_readable
 from assay.records import Edge, EdgeKind, MemoryStatus, Reason, SaveLine, Scope, ShownEdge, ShownMemory, Why, line_of
 from assay.storage import SaveRecord, Store, Work
 
-# --- The graph: link two memories, and ask why one is as it is ---
+# --- The graph: link two memories, and trace the reasons behind one ---
 #
 # `why` walks from a memory to what stands behind it: what caused, enabled or supports it, what it was derived from,
 #   what
@@ -123,7 +123,7 @@ def _contradicting(work: Work, memory_id: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(ends))
 
 
-# --- Everything the store knows about one memory ---
+# --- All stored data about one memory ---
 
 
 def show(work: Work, memory_id: str) -> ShownMemory:

@@ -363,7 +363,7 @@ ENTRIES = (
         better=Better.LOWER,
         cutoff=Cutoff.NONE,
         citation=f"{_CORE}, section 4.",
-        disagreement="The strict definition: one support left in scope is no miss, and a fallback that widens the"
+        disagreement="The strict definition: one support left in scope is not a miss, and a fallback that widens the"
         " search later does not undo one.",
         example="Gold in `work/` and `home/`; `work` chosen in one case, `travel` in the other: 1 of 2 = 0.5",
     ),

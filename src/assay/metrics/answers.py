@@ -65,7 +65,7 @@ def _has_declined(answer: GivenAnswer) -> Outcome:
     if not answer.abstained and not answer.text.strip():
         return outcomes.system_failed("the answer is empty and not marked as an abstention")
     if answer.abstained is None:
-        return outcomes.judge_failed("nobody said whether the system abstained")
+        return outcomes.judge_failed("it is not recorded whether the system abstained")
     return outcomes.yes_or_no(answer.abstained)
 
 
@@ -94,7 +94,7 @@ def answer_rate(case: AnsweredCase) -> Outcome:
         return outcomes.not_applicable("the question has no answer")
     if case.answer.abstained is None and case.answer.text.strip():
         # Many services never mark an abstention. That is no failure of a judge, so it must not hold up a gate.
-        return outcomes.not_applicable("nobody said whether the system abstained")
+        return outcomes.not_applicable("it is not recorded whether the system abstained")
     declined = _has_declined(case.answer)
     return declined if declined.value is None else Outcome.scored(1 - declined.value)
 

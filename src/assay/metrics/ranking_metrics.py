@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _UNJUDGED = Parameter(
     name="unjudged",
-    meaning="the grade of a retrieved document that nobody judged; 1 is the pooled rule, which adds those documents to"
+    meaning="the grade of a retrieved document without a judgment; 1 is the pooled rule, which adds those documents to"
     " the judgments as marginal; `relevant` gives them the lowest grade that is relevant; `in_view` does so only down"
     " to the cutoff; `missed` adds the documents of `in_view` to the judgments and not to the ranking: what they"
     " would cost a run that does not find them",

@@ -208,7 +208,7 @@ COLLECT = Verb(
 )
 GRADUATE = Verb(
     name="ladder.graduate",
-    summary="Give a change to everybody; refused while one of the four conditions does not hold.",
+    summary="Give a change to all users; refused while one of the four conditions does not hold.",
     act=acts.FEATURE_TEST,
     request=FeatureRequest,
     result=LadderStep,

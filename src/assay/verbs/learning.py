@@ -97,7 +97,7 @@ def roll_back(caller: Caller, request: RollBackRequest) -> RolledBack:
 
 STATUS = Verb(
     name="learning.status",
-    summary="Show how learning stands: what is on, what was learned, and what keeps it from being applied.",
+    summary="Show the state of learning: what is on, what was learned, and what keeps it from being applied.",
     act=acts.LEARNING_READ,
     request=NothingRequest,
     result=LearningStatus,

@@ -269,7 +269,7 @@ LINK = Verb(
 )
 WHY = Verb(
     name="memory.why",
-    summary="Show what caused, enabled or supports a memory, and what stands behind that in turn.",
+    summary="Show what caused, enabled or supports a memory, and the reasons behind those.",
     act=acts.MEMORY_READ,
     request=WhyRequest,
     result=Why,

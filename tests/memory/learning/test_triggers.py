@@ -122,7 +122,11 @@ def test_a_choice_of_an_evaluation_or_for_another_sessions_query_teaches_nothing
         assert desk.events(query) == []
     desk.learning.catch_up(desk.scope)
     assert desk.learned() == []
-    assert desk.audit("learning.top_three")[0].detail["said"].startswith("nobody knows")
+    assert (
+        desk.audit("learning.top_three")[0]
+        .detail["said"]
+        .startswith("the query and rank that returned it are not known")
+    )
 
 
 def test_nothing_applies_in_the_shadow_week_whatever_was_learned(sqlite_desk: Desk) -> None:

@@ -128,7 +128,7 @@ def test_one_voice_alone_moves_twenty_memories_in_thirty_days_and_a_second_voice
     desk.put(*names, written_by="bob")
     done = [desk.vote(one, useful=False, principal="eve") for one in names]
     assert [one.counted for one in done] == [1] * 20 + [0] * 2
-    assert done[-1].reason == "one principal's votes alone move only so many memories"
+    assert done[-1].reason == "the votes of one principal alone move a limited number of memories"
     assert desk.vote(names[-1], useful=False, principal="bob").counted == 1
     assert desk.vote(names[-1], useful=False, principal="eve").counted == 1
     desk.clock.advance(days=31)

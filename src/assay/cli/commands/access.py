@@ -24,7 +24,7 @@ from assay.verbs import access, auditing
 
 ScopeOption = Annotated[Access, typer.Option("--scope", help="How far it reaches; each includes the ones before it.")]
 NameOption = Annotated[str, typer.Option("--name", metavar="NAME", help="Who or what it is for; the audit log has it.")]
-DaysOption = Annotated[int | None, typer.Option("--days", metavar="N", help="It opens nothing after so many days.")]
+DaysOption = Annotated[int | None, typer.Option("--days", metavar="N", help="The token expires after N days.")]
 PersonOption = Annotated[
     bool,
     typer.Option("--person", help="A person uses it: notes saved with it count as written by hand, not by a program."),

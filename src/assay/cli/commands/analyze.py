@@ -113,7 +113,7 @@ def _totals(found: Aggregates) -> Iterator[str]:
 
 
 def _distinct(found: Aggregates) -> str:
-    """How many questions were asked, and what sessions of the same question are worth."""
+    """Return the number of questions, and how many independent sessions repeated questions amount to."""
     again = found.asked_again
     newest = f" in the newest {again.sessions:,}" if again.sessions < found.sessions else ""
     told = f"{again.questions:,} distinct question{'' if again.questions == 1 else 's'}{newest}"

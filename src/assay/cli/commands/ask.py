@@ -70,7 +70,7 @@ def register(app: typer.Typer) -> None:
 
 
 def format_answer(answer: TracedAnswer, *, details: bool) -> RenderableType:
-    """The answer, its references, its scores, and what the user should know."""
+    """Format the answer with its references, scores and notices."""
     parts: list[RenderableType] = [
         Text(answer.synthesis.text, style="" if not answer.synthesis.abstained else "yellow")
     ]
@@ -149,7 +149,7 @@ def _export(answer: TracedAnswer, folder: Path) -> Path:
 
 
 def _listener(surface: Surface) -> Any:
-    """Live stages, for somebody who watches a terminal."""
+    """Print the stages live, for a person at a terminal."""
     if surface.common.json or surface.common.quiet or not surface.common.verbose:
         return None
 

@@ -17,7 +17,7 @@ from assay.evaluation.gating import GateOptions
 from assay.formats.grid import grid
 
 FileOption = Annotated[Path, typer.Option("--file", "-f", metavar="FILE", help="The baseline's file.")]
-NoteOption = Annotated[str, typer.Option("--note", help="Why this run is blessed, for whoever reviews the file.")]
+NoteOption = Annotated[str, typer.Option("--note", help="Why this run is blessed, for reviewers of the file.")]
 DespiteOption = Annotated[
     str,
     typer.Option(

@@ -70,7 +70,7 @@ SizeOption = Annotated[int, typer.Option("--size", metavar="N", help="Questions 
 ByOption = Annotated[str, typer.Option("--by", metavar="HOW", help="newest, frequent or random, within each intent.")]
 LabelOption = Annotated[int, typer.Option("--to-label", metavar="N", help="Questions to be labelled by hand.")]
 UnjudgedOption = Annotated[
-    int | None, typer.Option("--unjudged", metavar="GRADE", help="A grade for what nobody judged; default: none.")
+    int | None, typer.Option("--unjudged", metavar="GRADE", help="Grade of results without a judgment; default: none.")
 ]
 BuildSeedOption = Annotated[int, typer.Option("--seed", help="Of what is drawn.")]
 PerOption = Annotated[int, typer.Option("--per-document", metavar="N", help="Questions from one document at most.")]
@@ -92,7 +92,7 @@ def register_build(group: typer.Typer) -> None:
         most: MostOption = 100,
         builtin: BuiltinOption = False,
     ) -> None:
-        """Make questions with gold anchors from documents; none counts until somebody has labelled it."""
+        """Make questions with gold anchors from documents; a question counts only after it was labelled by hand."""
         _refuse_what_is_there(to)
         options = GenerateOptions(name=name or _name_of_folder(to), per_document=per_document, most=most)
         found = _generate(surface, path, options, builtin=builtin)
@@ -113,7 +113,7 @@ def _register_build(group: typer.Typer) -> None:
         unjudged: UnjudgedOption = None,
         seed: BuildSeedOption = 0,
     ) -> None:
-        """Make a dataset of what was asked in use, with weak labels, and pick questions to label by hand."""
+        """Make a dataset from logged searches, with weak labels, and pick questions to label by hand."""
         from assay.evaluation.harvesting import BuildOptions, By  # noqa: PLC0415 - the extra "memory"
         from assay.evaluation.harvesting import build as build_it  # noqa: PLC0415 - the extra "memory"
 
@@ -212,13 +212,13 @@ def _generation_lines(found: Generated, to: Path) -> Iterator[str]:
         yield f"Files skipped, because Assay does not read them as documents: {_kinds(found.skipped)}."
     if found.thrown_away:
         yield f"{found.thrown_away:,} replies could not be used: none came, or what was quoted does not stand there."
-    yield f"None of them counts until somebody has looked at it: assay label {to}"
+    yield f"None of them counts until it was labelled: assay label {to}"
 
 
 # --- `assay dataset import|export|check|split|show|list`: golden datasets in and out, and whether they can be trusted
 
 NOT_USABLE = 2
-"""The exit code of a check that found errors, and of whatever has no cases."""
+"""Exit code of a check that found errors, and of a dataset without cases."""
 
 NameArgument = Annotated[
     str, typer.Argument(metavar="DATASET", help="A name (hotel, docs, docs@1.0.0) or a path; see `assay dataset list`.")
@@ -427,7 +427,9 @@ def _shares(parts: list[str]) -> dict[str, float]:
         try:
             shares[name] = float(share)
         except ValueError as problem:
-            raise BadValue(f"part {part!r} is no name and share", remedy="Give it as --part test=0.2.") from problem
+            raise BadValue(
+                f"part {part!r} is not a name and a share", remedy="Give it as --part test=0.2."
+            ) from problem
     return shares
 
 

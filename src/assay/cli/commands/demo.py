@@ -34,7 +34,7 @@ SYSTEMS = {"default": "assay", "fts-only": "assay:channels=fts5"}
 """The configuration as it is, and one that is worse on purpose: full text alone, without meaning."""
 SHOWN = ("recall@5", "precision@5", "mrr", "ndcg@5")
 TOLD = ("floor", "relative")
-"""Rules whose first failure is told; the report has them all."""
+"""Rules whose first failure is printed; the report has them all."""
 RUNS = "runs"
 REPORT = "report"
 _MADE = (RUNS, f"{REPORT}.html", f"{REPORT}.md", "metrics.json", "config.json")

@@ -122,7 +122,8 @@ def _confirm_forget(surface: Surface, what: Forget, plan: ErasurePlan, *, yes: b
         return
     if surface.common.json or not sys.stdin.isatty():
         raise InputError(
-            "forgetting cannot be undone, and nobody is here to ask", remedy="Look with --dry-run, then --yes."
+            "forgetting cannot be undone, and there is no terminal to confirm it",
+            remedy="Look with --dry-run, then --yes.",
         )
     surface.console.print("\n".join(_plan_lines(plan)), soft_wrap=True)
     whose = f"everything of the tenant {surface.scope.tenant}" if what.everything else "this"
@@ -223,7 +224,7 @@ def _confirm_rescan(surface: Surface, found: RescanReport, *, yes: bool) -> None
         return
     if surface.common.json or not sys.stdin.isatty():
         raise InputError(
-            "masking cannot be undone, and nobody is here to ask",
+            "masking cannot be undone, and there is no terminal to confirm it",
             remedy="Look without --apply first, then give --apply --yes.",
         )
     surface.console.print("\n".join(_format_rescan(found)), soft_wrap=True)
@@ -255,7 +256,7 @@ def _format_rescan(found: RescanReport) -> Iterator[str]:
         yield f"STILL FOUND in {', '.join(found.left)}"
     elif found.searched:
         yield f"searched {len(found.searched)} files byte by byte: nothing left"
-    yield "Change every secret that was stored in clear: it was readable by whoever could read the store."
+    yield "Change every secret that was stored in clear: everyone with access to the store could read it."
 
 
 # --- `assay retention run|restore`: old searches into archives, and back ---

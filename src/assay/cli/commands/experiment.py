@@ -95,7 +95,7 @@ def _register_run(group: typer.Typer) -> None:
         file: FileOption = _FILE,
         runs: RunsOption = None,
     ) -> None:
-        """Run a dataset with and without a change; exit 0 accepted, 1 rejected, 2 these cases cannot tell."""
+        """Run a dataset with and without a change; exit 0: accepted, 1: rejected, 2: undecided with these cases."""
         scored = for_scoring(load_dataset(dataset, registry=wiring.registry_of(surface.settings)))
         plan = ExperimentPlan(
             dataset=scored.dataset,
@@ -138,7 +138,7 @@ def _book(file: Path) -> Book:
 def _pair(text: str) -> tuple[str, str]:
     key, sign, value = text.partition("=")
     if not sign or not key.strip() or not value.strip():
-        raise BadValue(f"--set {text!r} is no key and value", remedy="Give it as --set chunking.max_tokens=128.")
+        raise BadValue(f"--set {text!r} is not a key and a value", remedy="Give it as --set chunking.max_tokens=128.")
     return key.strip(), value.strip()
 
 

@@ -39,7 +39,7 @@ def register(app: typer.Typer) -> None:
 
     @command(group, "on")
     def on(surface: Surface, name: NameArgument) -> None:
-        """Switch a flag on for everybody in this scope."""
+        """Switch a flag on for all callers in this scope."""
         _turn(surface, name, "on")
 
     @command(group, "off")

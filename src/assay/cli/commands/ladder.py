@@ -1,4 +1,4 @@
-"""`assay ladder`: a change on its way from the offline gate to everybody."""
+"""`assay ladder`: the steps of a change from the offline gate to all users."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def register(app: typer.Typer) -> None:
 def _looking(group: typer.Typer) -> None:
     @command(group, "list")
     def list_all(surface: Surface) -> None:
-        """List every change that took a step, and where it stands."""
+        """List every change that took a step, and its current step."""
         found = surface.call(ladder_verbs.LIST, create=True)
         rows = [("flag", "last step", "outcome", "when", "what"), *map(_line, found.changes)]
         empty = "No change is on the ladder. Begin with `assay ladder offline FLAG DATASET`."
@@ -108,7 +108,7 @@ def _climbing(group: typer.Typer) -> None:
 def _standing_there(group: typer.Typer) -> None:
     @command(group, "graduate")
     def graduate(surface: Surface, flag: FlagArgument) -> None:
-        """Give a change to everybody; refused while one of the four conditions does not hold."""
+        """Give a change to all users; refused while one of the four conditions does not hold."""
         _show_step(surface, surface.call(ladder_verbs.GRADUATE, create=True, feature_id=flag))
 
     @command(group, "rollback")

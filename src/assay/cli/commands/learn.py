@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
     @command(group, "status")
     def status(surface: Surface) -> None:
-        """Show how learning stands: what is on, what was learned, and what keeps it from being applied."""
+        """Show the state of learning: what is on, what was learned, and what keeps it from being applied."""
         found = surface.call(learning_verbs.STATUS)
         surface.show(learning_verbs.STATUS, found, "\n".join(_lines(found)))
 

@@ -1,11 +1,11 @@
 """Commands for single memories: save, update, list, show, link, why, restore.
 
 - `assay save`: keep one memory, and say what every step decided.
-- `assay show`: everything the store knows of one memory.
+- `assay show`: all stored data about one memory.
 - `assay update`: save a new version of one memory; what is not given stays as it was.
 - `assay list`: the memories there are, newest first, with what became of each.
 - `assay link`: join two memories.
-- `assay why`: what stands behind a memory, as a tree.
+- `assay why`: the reasons behind a memory, as a tree.
 - `assay restore`: undo the forgetting, quarantine, supersede or merge of one memory.
 """
 
@@ -116,13 +116,13 @@ def register_save(app: typer.Typer) -> None:
 
 
 def _labels(given: list[str] | None) -> list[str] | None:
-    """The labels of an option that may repeat; an empty one says that there are to be none."""
+    """Return the labels of an option that may repeat; an empty label means none."""
     # typer gives an empty list where the option was not used.
     return [label for label in given if label] if given else None
 
 
 def describe_save(outcome: SaveOutcome) -> list[str]:
-    """What became of a draft, in a line, and what else should be known of it."""
+    """Describe the outcome of a save in one line, then its details."""
     lines = [_headline(outcome)]
     lines += [f"  masked {mask.kind} in {mask.where} ({mask.length} characters)" for mask in outcome.masks]
     if outcome.inherited:
@@ -166,7 +166,7 @@ def _save_facts(outcome: SaveOutcome) -> list[str]:
 
 
 def _relation(one: Nearest) -> str:
-    """How a memory stands to the draft, where that decided something."""
+    """Return how a memory relates to the draft, if that decided something."""
     agree = "agrees" if one.agrees else "disagrees"
     return f"{agree}, {'same' if one.same_subject else 'other'} subject"
 
@@ -189,7 +189,7 @@ def read_body(surface: Surface, file: Path | None, text: str | None) -> str:
         ) from problem
 
 
-# --- `assay show`: everything the store knows of one memory ---
+# --- `assay show`: all stored data about one memory ---
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The memory's id, as a search shows it.")]
 
@@ -429,7 +429,7 @@ def register_link(app: typer.Typer) -> None:
         surface.show(memory_verbs.LINK, edge, f"{source} {kind.value} {target} ({strength:.2f})")
 
 
-# --- `assay why`: what stands behind a memory, as a tree ---
+# --- `assay why`: the reasons behind a memory, as a tree ---
 
 
 def register_why(app: typer.Typer) -> None:
@@ -437,7 +437,7 @@ def register_why(app: typer.Typer) -> None:
 
     @command(app, "why")
     def why(surface: Surface, memory_id: IdArgument) -> None:
-        """Show what caused, enabled or supports a memory, and what stands behind that in turn."""
+        """Show what caused, enabled or supports a memory, and the reasons behind those."""
         found = surface.call(memory_verbs.WHY, memory_id=memory_id)
         surface.show(memory_verbs.WHY, found, _tree(found))
         if not found.chain.behind:
@@ -480,7 +480,7 @@ def register_restore(app: typer.Typer) -> None:
 
 
 def describe_restore(done: SaveOutcome) -> str:
-    """What was undone, and what now speaks against it."""
+    """Describe what was undone, and what contradicts it now."""
     lines = [f"restored {done.memory_id}: {'; '.join(step.detail for step in done.steps)}"]
     lines += [f"  contradicts {other}; both stay" for other in done.contradicts]
     return "\n".join(lines)

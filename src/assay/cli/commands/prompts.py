@@ -1,4 +1,4 @@
-"""`assay prompts`: what models are told, its versions, questions split between two, and what sessions came to."""
+"""`assay prompts`: prompts and their versions, splitting questions between two of them, and the results."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _changing(group: typer.Typer) -> None:
 def _splitting(group: typer.Typer) -> None:
     @command(group, "split")
     def split(surface: Surface, prompt: PromptArgument, version: ToVersion = None, end: EndOption = False) -> None:
-        """Ask half of the questions with another version than the one in use; without one, show how that stands."""
+        """Answer half of the questions with another version than the one in use; without one, show the split."""
         if end and version is not None:
             raise InputError("give either a version or --end", remedy="See `assay prompts split --help`.")
         if version is not None:

@@ -52,7 +52,7 @@ MetricsOption = Annotated[
     list[str], typer.Option("--metrics", "-m", metavar="LIST", help="Such as ndcg@10,mrr; see `assay metrics`.")
 ]
 KOption = Annotated[int | None, typer.Option("-k", help="Results to ask for; at least what the metrics look at.")]
-RepeatOption = Annotated[int | None, typer.Option("--repeat", metavar="N", help="Ask every case so many times.")]
+RepeatOption = Annotated[int | None, typer.Option("--repeat", metavar="N", help="Run every case N times.")]
 SampleOption = Annotated[
     float | None, typer.Option("--sample", metavar="SHARE", help="A share of the cases, the same ones every time.")
 ]
@@ -82,7 +82,7 @@ ExcludeOption = Annotated[
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Given:
-    """What was asked for on the command line; None where nothing was said."""
+    """Options of the command line; None where an option was not given."""
 
     metrics: list[str]
     k: int | None
@@ -165,7 +165,7 @@ class _Doing(NamedTuple):
         return self._run(spec, self._options(spec, None), None)
 
     def resume(self, wanted: str, systems: list[str]) -> RunResult:
-        """A run that was begun: what is not said again is as it was."""
+        """Continue a run; options that are not given keep their first values."""
         folder = find_run(wanted, self.runs)
         there = RunFolder(folder).read_manifest()
         spec = systems[0] if systems else there.system
@@ -280,12 +280,12 @@ def _write_trec(result: RunResult, trec: Path | None, *, several: bool) -> None:
 
 
 def _as_json(result: RunResult, note: str | None) -> dict[str, Any]:
-    """Return what every surface says of a run, and where its files are."""
+    """Return what every surface reports of a run, and where its files are."""
     return {**START.to_json(result.summary([note] if note else [])), "folder": str(result.folder)}
 
 
 def _store_run(surface: Surface, result: RunResult, dataset: Dataset) -> str | None:
-    """Also keep a row in the store, where there is one. A store that cannot take it costs a note, not the run."""
+    """Also keep a row in the store, if there is one. If the store refuses it, the run only gets a note."""
     there = surface.common.db is not None or Path(surface.settings.db).is_file()
     if not there or importlib.util.find_spec("sqlalchemy") is None:
         return None

@@ -3,7 +3,7 @@
 - `assay search`: ask the memory.
 - `assay validate`: say that a memory was useful, or was not.
 - `assay rate`: say that an answer was useful, or was not.
-- `assay observe`: tell what an agent read or wrote, so that use says what results were worth.
+- `assay observe`: record what an agent read or wrote, as evidence of which results were useful.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def register_validate(app: typer.Typer) -> None:
 
 
 def describe_validation(done: Validated) -> str:
-    """What a verdict did, in a few lines."""
+    """Describe what a validation changed."""
     if not done.counted:
         return f"{done.memory_id}: nothing changed, {done.reason}; confidence {done.confidence:.2f}"
     moved = f"{done.confidence_before:.2f} -> {done.confidence:.2f}"
@@ -167,7 +167,7 @@ def register_rate(app: typer.Typer) -> None:
         surface.show(research_verbs.RATE, rating, "\n".join(map(describe_validation, rating.memories)))
 
 
-# --- `assay observe`: tell what an agent read or wrote, so that use says what results were worth ---
+# --- `assay observe`: record what an agent read or wrote, as evidence of which results were useful ---
 
 ObserveSessionOption = Annotated[str, typer.Option("--session", metavar="ID", help="The session that was observed.")]
 MemoryOption = Annotated[str | None, typer.Option("--memory", metavar="ID", help="A memory that was read.")]
@@ -192,7 +192,7 @@ def register_observe(app: typer.Typer) -> None:
         wrote: WroteOption = None,
         key: ObserveKeyOption = None,
     ) -> None:
-        """Tell what an agent read or wrote in a session; what that says of its searches is recorded."""
+        """Record what an agent read or wrote in a session, as feedback on its searches."""
         text = sys.stdin.read() if wrote == "-" else wrote
         given = {"session_id": session, "memory_id": memory, "path": path, "wrote": text, "event_key": key}
         event = {name: value for name, value in given.items() if value is not None}

@@ -69,7 +69,7 @@ def register_serve(app: typer.Typer) -> None:
         demo: DemoOption = False,
         demo_folder: FolderOption = None,
     ) -> None:
-        """Serve the HTTP API and the dashboard until told to stop (Ctrl-C, SIGTERM)."""
+        """Serve the HTTP API and the dashboard until stopped (Ctrl-C, SIGTERM)."""
         need_extra("serve")
         if surface.common.json:
             raise InputError("a server has no result to print as JSON", remedy="Leave --json out.")
@@ -88,7 +88,7 @@ def register_serve(app: typer.Typer) -> None:
 
 
 class _Where(NamedTuple):
-    """What the options said."""
+    """Values of the options."""
 
     host: str
     port: int

@@ -1,7 +1,7 @@
 """Commands for sessions of an agent: session and task.
 
 - `assay session list|show`: what happened in a session, and its numbers.
-- `assay task preflight|postflight`: what an agent knows before a task and after it.
+- `assay task preflight|postflight`: what an agent reports to know before and after a task.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _task(task: TaskRecord) -> tuple[str, str, str]:
     return task.task_id, ended, task.goal[:60]
 
 
-# --- `assay task preflight|postflight`: what an agent knows before a task and after it ---
+# --- `assay task preflight|postflight`: what an agent reports to know before and after a task ---
 
 TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="A name for the task, such as fix-login.")]
 KnowledgeOption = Annotated[float, typer.Option("--knowledge", help="How much of what it needs is known, 0 to 1.")]
@@ -138,7 +138,7 @@ def register_task(app: typer.Typer) -> None:
         folder: FolderOption = "",
         goal: GoalOption = "",
     ) -> None:
-        """Begin a task; may be said again until it has ended."""
+        """Begin a task; may be repeated until the task has ended."""
         begun = surface.call(
             session_verbs.PREFLIGHT,
             create=True,

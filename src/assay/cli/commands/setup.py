@@ -2,8 +2,8 @@
 
 - `assay init`: make the store and a settings file to go with it.
 - `assay config`: every setting, its value, and where the value came from.
-- `assay trust`: approve what a project's settings file says of addresses, keys and programs.
-- `assay doctor`: what stands between this machine and a working Assay, and what may leave the machine.
+- `assay trust`: approve the addresses, keys and programs in a project's settings file.
+- `assay doctor`: what prevents Assay from working on this machine, and what may leave the machine.
 - `assay health`: whether the memory works, channel by channel.
 - `assay index status|compact|reembed|delete`: the derived indexes, which can be made again at any time.
 """
@@ -86,7 +86,7 @@ def _prepare(surface: Surface, store: Store) -> None:
 
 
 def _write_settings(path: Path) -> str | None:
-    """A file in which every setting stands as a comment with its default; one that exists is left alone."""
+    """Write a file with every setting as a comment with its default; an existing file is left alone."""
     if path.exists():
         return None
     lines = [
@@ -146,7 +146,7 @@ def _config_table(loaded: LoadedSettings) -> Table:
     return table
 
 
-# --- `assay trust`: approve what a project's settings file says of addresses, keys and programs ---
+# --- `assay trust`: approve the addresses, keys and programs in a project's settings file ---
 
 FileArgument = Annotated[
     Path | None, typer.Argument(metavar="FILE", help="The settings file. Unset: the one found from this folder.")
@@ -167,7 +167,7 @@ def register_trust(app: typer.Typer) -> None:
         list_all: ListOption = False,
         remove: RemoveOption = False,
     ) -> None:
-        """Show what a settings file asks for (addresses, key variables, programs), and approve it after asking."""
+        """Show what a settings file requests (addresses, key variables, programs), and approve it on confirmation."""
         if sum((list_all, remove, yes)) > 1:
             raise InputError("--list, --remove and --yes exclude each other", remedy="Give one of them.")
         approved = ApprovedFiles(os.environ)
@@ -219,7 +219,7 @@ def _approve(surface: Surface, approved: ApprovedFiles, file: Path, *, yes: bool
 def _ask(surface: Surface, file: Path, asked: dict[str, str]) -> None:
     if surface.common.json or not sys.stdin.isatty():
         raise InputError(
-            f"{file} asks for {', '.join(asked)}, and nobody is here to approve it",
+            f"{file} asks for {', '.join(asked)}, and there is no terminal to approve it",
             remedy=f"Look at the file, then: assay trust {file} --yes",
         )
     surface.console.print("\n".join([f"{file} asks for:", *_requests(asked)]), soft_wrap=True)
@@ -227,7 +227,7 @@ def _ask(surface: Surface, file: Path, asked: dict[str, str]) -> None:
 
 
 def _requests(asked: Any) -> list[str]:
-    """What a file asks for, one line each; control characters of a hostile file are shown by their numbers."""
+    """Return what a file requests, one line each; control characters are shown by their numbers."""
     return [f"  {key} = {fit_to_show(value)!r}" for key, value in asked.items()]
 
 
@@ -236,7 +236,7 @@ def _trust_json(entry: ApprovedFile) -> dict[str, Any]:
     return {"file": entry.path, "asked": asked, "approved_at": entry.approved_at}
 
 
-# --- `assay doctor`: what stands between this machine and a working Assay, and what may leave the machine ---
+# --- `assay doctor`: what prevents Assay from working on this machine, and what may leave the machine ---
 
 _DOCTOR_STYLES = {"ok": "green", "note": "yellow", "problem": "bold red"}
 EgressOption = Annotated[

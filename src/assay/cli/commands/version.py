@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
     @command(app, "version")
     def version(surface: Surface) -> None:
-        """Show the version of Assay and of what it stands on."""
+        """Show the versions of Assay and of the libraries it uses."""
         show_version(surface)
 
 

@@ -196,7 +196,7 @@ def _drop_unlabelled(dataset: Dataset) -> tuple[Dataset, tuple[str, ...]]:
     kept = tuple(case for case in dataset.cases if not is_unlabelled(case))
     if not kept:
         raise NothingMeasured(
-            f"all {len(unlabelled):,} cases of {dataset.name} were generated, and nobody has labelled them yet",
+            f"all {len(unlabelled):,} cases of {dataset.name} were generated, and none is labelled yet",
             remedy="Look at them first: `assay label`, then `assay label --apply`.",
         )
     return replace(dataset, cases=kept), unlabelled

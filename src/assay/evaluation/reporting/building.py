@@ -194,7 +194,7 @@ class Around:
     """What a run is looked at with; all of it may be missing."""
 
     dataset: Dataset | None = None
-    no_dataset: str = "The dataset was not at hand, so what was expected is not known."
+    no_dataset: str = "The dataset was not found, so the expected results are not known."
     """Why there is none."""
     baseline: Reading | None = None
     options: GateOptions = field(default_factory=GateOptions)
@@ -456,7 +456,7 @@ def match_dataset(run: RunResult, dataset: Dataset) -> Dataset | None:
 
 def _why(name: str, found: Dataset | None) -> str:
     if found is None:
-        return f"The dataset {name} is not at hand, so what was expected is not known. Give it with --dataset."
+        return f"The dataset {name} was not found, so the expected results are not known. Give it with --dataset."
     return (
         f"The dataset {found.name} is not the one the run was measured on (its content hash differs), so what was "
         "expected is not known. Give the one it was with --dataset."

@@ -106,7 +106,7 @@ def walk_again(
 class _Walk:
     def __init__(self, root: Path, globs: tuple[str, ...], *, follow_links: bool) -> None:
         if not root.is_dir():
-            raise InputError(f"the root {root} is no folder", remedy="Name a folder that exists.")
+            raise InputError(f"the root {root} is not a folder", remedy="Name a folder that exists.")
         if any(len(glob) > LONGEST_GLOB for glob in globs):
             raise InputError(f"a pattern has over {LONGEST_GLOB:,} characters", remedy="Give a shorter --glob.")
         self._root = root
@@ -455,7 +455,7 @@ def _hash(content: bytes) -> str:
 
 
 def _no_such_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 _load = line_decoder(_no_such_number)

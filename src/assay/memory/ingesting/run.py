@@ -3,7 +3,7 @@
 - Metering: a chunker and an embedder that measure their time and the length of chunks.
 - Missing files: reported after every run, superseded only on request.
 - The run.
-- Watch: take in what changes, until told to stop.
+- Watch: take in changed files until stopped.
 """
 
 from __future__ import annotations
@@ -380,7 +380,7 @@ def _in_order(fates: Mapping[str, int]) -> dict[str, int]:
     return {fate.value: fates[fate] for fate in Fate if fates.get(fate)}
 
 
-# --- Watch: take in what changes, until told to stop ---
+# --- Watch: take in changed files until stopped ---
 #
 # Files are compared by size and time of change, so an idle round reads no file. A file that is written while it is
 # read differs again in the next round and is taken in again.

@@ -2,7 +2,7 @@
 
 - `learning`: the way in; every other module is called through it.
 - `votes`: validations of memories, and the promotion of useful ones.
-- `observing`: what an agent read or wrote, and what that says about earlier results.
+- `observing`: what an agent read or wrote, and which earlier results that confirms.
 - `triggers`: terms learned from choices, and how noisy they are.
 - `policy`: the ten rules between use and a learned trigger.
 - `rollback`: takes back what was learned.

@@ -2,7 +2,7 @@
 
 - Evaluation cycles: complete with 100 distinct questions measured and 14 days since the first run.
 - Status of learning for one tenant: what is on, what was learned, what keeps it from being applied.
-- Background: whoever records an event does not wait for what is learned from it.
+- Background: learning from an event runs after the event was recorded, so the caller does not wait.
 - Learning.
 """
 
@@ -139,7 +139,7 @@ def read_standing(work: Work, policy: Policy, flag: FlagState, now: datetime) ->
     )
 
 
-# --- Background: whoever records an event does not wait for what is learned from it ---
+# --- Background: learning from an event runs after it was recorded ---
 #
 # One thread, begun by the first event. Many events of one tenant while it works are one more look afterwards. What
 # fails is kept and shown by nobody's search: the events are in the store, and the next look begins where the last

@@ -1,4 +1,4 @@
-"""Observations: what an agent read or wrote, and what that says about earlier results.
+"""Observations: what an agent read or wrote, and which earlier results that confirms.
 
 - Which events follow from what an agent read or wrote, given what its session was shown.
 - The observation hook, which records these events.
@@ -34,7 +34,7 @@ from assay.text.terms import words
 RUN = 8
 """Words in a row that make a repetition; a stock phrase is shorter."""
 STRIDE = 4
-"""Runs of a memory begin at every fourth word, so eleven words in a row are found wherever they begin."""
+"""Runs of a memory begin at every fourth word, so any eleven repeated words contain one run."""
 READ_WORDS = 3_000
 """Words of a written text, and of a memory, that are compared."""
 SKIPPED = 20
@@ -158,7 +158,7 @@ class Observing:
         self._clock = clock
 
     def observe(self, scope: Scope, observation: Observation) -> Observed:
-        """Record what an observation says; nothing, when it has to do with no search of the session."""
+        """Record the events that follow from an observation; none if it relates to no search of the session."""
         watch = SessionWatch(session_id=observation.session_id, principal=scope.principal, now=self._clock.now())
         newest = self._sessions.newest(scope, observation.session_id)
         if newest is not None:

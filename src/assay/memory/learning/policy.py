@@ -116,7 +116,7 @@ class Limits:
     """Where more than one is known."""
     alone: int = 20
     alone_within: timedelta = timedelta(days=30)
-    """Where several work, votes of one of them that nobody else shares count on so many memories in this time."""
+    """With several principals: the most memories on which one principal's votes count alone within `alone_within`."""
 
     def __post_init__(self) -> None:
         if self.shadow < WEEK:
@@ -149,9 +149,9 @@ class Policy:
     def _provenance(self, facts: Facts) -> Refusal | None:
         if facts.query is None or facts.rank is None:
             # The rule about the first three needs them: without a query there is no rank to look at.
-            return self._refuse(Safeguard.TOP_THREE, "nobody knows which query returned it at which rank")
+            return self._refuse(Safeguard.TOP_THREE, "the query and rank that returned it are not known")
         if not facts.session_id or not facts.principal:
-            return self._refuse(Safeguard.AUDIT, "nobody knows whose choice it was, in which session")
+            return self._refuse(Safeguard.AUDIT, "the principal or the session of the choice is not known")
         return None
 
     def _top_three(self, facts: Facts) -> Refusal | None:
@@ -170,7 +170,7 @@ class Policy:
         return Refusal(safeguard, said) if self.holds(safeguard) else None
 
     def split_offered_words(self, query: str, written: Collection[str]) -> Offered:
-        """The words of a query that a memory may learn; `written` are the words that it already has."""
+        """Return the words of a query that a memory may learn; `written` are the words it already contains."""
         found = dict.fromkeys(words(query)[:READ_WORDS])
         denied = tuple(word for word in found if self.holds(Safeguard.DENYLIST) and not learnable(word))
         own = set(written) if self.holds(Safeguard.FULL_TEXT) else set()
@@ -193,7 +193,7 @@ class Policy:
         return max(self.limits.terms - recent, 0)
 
     def is_expired(self, learned_at: datetime, now: datetime) -> bool:
-        """Whether a term has come to its end."""
+        """Whether a learned term has expired."""
         return self.holds(Safeguard.TTL) and now - learned_at >= self.limits.ttl
 
     # -- whether terms apply
@@ -203,7 +203,7 @@ class Policy:
         return activated_at + self.limits.shadow
 
     def find_refusals(self, opening: Opening, now: datetime) -> list[Refusal]:
-        """Every rule that keeps learned terms from being applied; none when they may be."""
+        """Return the rules that forbid applying learned terms; an empty list allows it."""
         return [*self._shadow(opening, now), *self._gate(opening)]
 
     def _shadow(self, opening: Opening, now: datetime) -> Iterable[Refusal]:
@@ -236,7 +236,7 @@ class Policy:
 
 
 def learnable(word: str) -> bool:
-    """Whether a word could say something about a memory: not on the denylist, not too short or long, not a number."""
+    """Whether a word may be learned: not on the denylist, not too short or too long, not a number."""
     return word not in DENYLIST and SHORTEST <= len(word) <= LONGEST and any(map(str.isalpha, word))
 
 
@@ -255,9 +255,10 @@ def beliefs(learned: Iterable[tuple[str, str, datetime]], now: datetime) -> dict
 
 
 def count_votes(tally: Mapping[str, int], *, shared: bool) -> int:
-    """How many votes count: where several principals work, nobody's count for more than one above all others' together.
+    """Return how many votes count.
 
-    One vote always counts, a flood of them does not; two principals who agree carry each other.
+    With several principals, the votes of each count for at most one more than those of all others together. So one vote
+    always counts, many votes of one principal do not, and principals who agree raise each other's limit.
     """
     total = sum(tally.values())
     if not shared:

@@ -1,6 +1,6 @@
 """Learned triggers: terms learned from choices, applied to memories, and ended.
 
-- Noise: the share of learned terms that raise what nobody wanted.
+- Noise: the share of learned terms that raise results no user chose.
 - From choices to terms in the shadow, into memories, and out again.
 """
 
@@ -19,7 +19,7 @@ from assay.storage import Work
 from assay.storage.repositories.queries import UsedQuery
 from assay.text.terms import words
 
-# --- Noise: the share of learned terms that raise what nobody wanted ---
+# --- Noise: the share of learned terms that raise results no user chose ---
 #
 # A trial of a term is a later search, in nobody's evidence, that holds the term and returned the memory: there the
 # term raises it. A term is noise when in some trial the memory was graded below 2 or found not useful, or when it was

@@ -1,4 +1,4 @@
-"""Votes: somebody says that a memory was useful, or was not.
+"""Votes: ratings of a memory as useful or not useful.
 
 - Promotion: a memory that was useful often enough rises one tier, never to constitutional.
 - Counting a vote.
@@ -146,7 +146,7 @@ class Validating:
             if query.origin is not Origin.USE:
                 raise InputError(
                     f"the query {vote.query_id!r} was asked by an {query.origin.value}, not in use",
-                    remedy="Give the query of a search that somebody used, or none.",
+                    remedy="Give the query id of a logged search made in use, or leave it out.",
                 )
             return Origins(query_id=vote.query_id, rank=rank_of(vote.memory_id, query.result_ids))
         if vote.session_id is None:
@@ -170,7 +170,9 @@ class Validating:
         alone = shared and not _others(tally, memory, work.scope.principal, useful=vote.useful)
         if alone and self._is_spent(work):
             _audit(work, memory, vote, about, {"counted": 0})
-            return _leave_unmoved(memory, vote, about, key, "one principal's votes alone move only so many memories")
+            return _leave_unmoved(
+                memory, vote, about, key, "the votes of one principal alone move a limited number of memories"
+            )
         ballot = _ballot(work, vote, about)
         if not work.learning.vote(memory.id, ballot, useful=vote.useful):
             _audit(work, memory, vote, about, {"counted": 0})
@@ -224,7 +226,7 @@ class Validating:
 
 
 def votes_that_count(tally: Tally, memory: MemoryRecord, *, useful: bool, shared: bool) -> dict[str, int]:
-    """The votes on one side that may count: among several principals, nobody praises what they wrote themselves."""
+    """Return the votes of one side that count: with several principals, not the writer's own useful vote."""
     said = dict(tally.side(useful=useful))
     if shared and useful and memory.written_by:
         said.pop(memory.written_by, None)
@@ -257,7 +259,7 @@ def _why_not(work: Work, memory: MemoryRecord, vote: Vote, *, shared: bool) -> s
 
 
 def step_confidence(confidence: float, useful: bool, steps: int) -> float:
-    """The confidence after so many votes on one side."""
+    """Return the confidence after this many votes of one side."""
     return round(min(max(confidence + steps * (UP if useful else DOWN), 0.0), 1.0), 10)
 
 
@@ -324,7 +326,7 @@ class Praise(NamedTuple):
 
 
 def raise_for_question(question: str, praises: Iterable[Praise]) -> float:
-    """By how much votes raise a confidence for a question: a step for each, as far as its own question bears on it."""
+    """Return how much useful votes raise the confidence for a question, each weighted by its similarity."""
     asked = subject(question)
     return UP * sum(praise.steps * bearing(asked, subject(praise.question)) for praise in praises)
 

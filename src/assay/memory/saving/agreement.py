@@ -1,7 +1,7 @@
 """Do two texts agree, and are they about the same thing? Deterministic, with reasons.
 
-- Agreement: similarity cannot tell, since "limit 100" is near "limit 500".
-- Subject: are two texts about the same thing?.
+- Agreement: compared by words, since similarity does not separate "limit 100" from "limit 500".
+- Subject: whether two texts are about the same thing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from assay.text.wording import (
     words_of,
 )
 
-# --- Agreement: similarity cannot tell, since "limit 100" is near "limit 500" ---
+# --- Agreement: compared by words, since similarity does not separate "limit 100" from "limit 500" ---
 #
 # Facts (numbers with units, dates, versions, names), negation, opposites, quantifiers, argument order, single words
 # put in place of others, and signs of change are compared, sentence by sentence where sentences correspond. Whatever
@@ -46,7 +46,7 @@ ALIGNED = 0.3
 SAME_FRAME = 0.5
 """Sentences that share more than this, in order, differ by what was put in place of something else."""
 SAME_SENTENCE = 0.7
-"""In sentences that share this much, a word was put in place of another even if it also stands elsewhere."""
+"""In sentences that share this much, a new word replaces an old one even if it also occurs elsewhere in the text."""
 LONGEST_SWAP = 6
 """Words on either side of a word that others changed places around."""
 NEW_WORDS = 4
@@ -129,10 +129,10 @@ def most_in_order(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def compare_statements(old: str, new: str) -> Agreement:
-    """What a new text says against an old one, and beyond it.
+    """Compare a new text with an old one: where it contradicts the old text, and what it adds.
 
     Every sentence is held against every other, so long texts are not compared: they neither contradict each other nor
-    count as the same. Equal texts agree, whatever their length.
+    count as the same. Equal texts agree at any length.
     """
     if old == new:
         return Agreement()
@@ -302,7 +302,7 @@ def _voice(sentence: Sentence) -> bool:
 
 
 def _is_list(pair: _Sentences) -> bool:
-    """Whether only the order of several things joined by and differs, which says nothing."""
+    """Whether only the order of a list joined by `and` differs, which does not change the meaning."""
     if not pair.same_words or not pair.old.stems & pair.new.stems & _LISTS:
         return False
     old = pair.old.telling
@@ -311,7 +311,7 @@ def _is_list(pair: _Sentences) -> bool:
 
 
 def _more(before: Wording, after: Wording, alone: Sequence[Sentence]) -> Iterator[str]:
-    """What the new text says in words that the old one lacks, beyond another wording."""
+    """Return what the new text adds in words that the old one lacks, beyond a different wording."""
     fresh = after.content - before.stems
     if (len(fresh) >= NEW_WORDS and len(fresh) * 3 > len(after.content)) or len(fresh) * 2 > len(after.content):
         yield f"adds {' '.join(sorted(fresh)[:NEW_WORDS])}"
@@ -320,7 +320,7 @@ def _more(before: Wording, after: Wording, alone: Sequence[Sentence]) -> Iterato
             yield f"adds a sentence on {' '.join(sorted(said)[:3])}"
 
 
-# --- Subject: are two texts about the same thing? ---
+# --- Subject: whether two texts are about the same thing ---
 #
 # They are when they share a source, title, trigger or heading that means something, unless they name different things
 # (staging, production), or say different things under one label. A label is a claim of its writer; the texts below it
@@ -387,9 +387,9 @@ def compare_subjects(old: Labelled, new: Labelled, agreement: Agreement) -> Subj
 
 
 def restates(old: str, new: str) -> bool:
-    """Whether the new text has a sentence of the old one with something else said of the same subject.
+    """Whether the new text repeats a sentence of the old one with a different statement about the same subject.
 
-    Told by words alone: it holds however unlike the texts are as wholes, and whatever stands before and after it.
+    Decided by the words of the two sentences alone; the rest of both texts does not matter.
     """
     distinct = {sentence.stems: sentence for sentence in wording(new).sentences}
     sentences = list(islice(distinct.values(), MOST_SENTENCES))
@@ -457,7 +457,7 @@ def _different_names(old: Labelled, new: Labelled) -> str | None:
 
 
 def _different_statements(old: Labelled, new: Labelled) -> str | None:
-    """What two single sentences speak of, when both what they speak of and what they say of it differ."""
+    """Return the subjects of two single sentences, if both the subjects and the statements about them differ."""
     sides = [wording(side.body).sentences for side in (old, new)]
     if [len(sentences) for sentences in sides] != [1, 1]:
         return None
@@ -482,7 +482,7 @@ def _narrowing(one: Labelled, title: Wording, other_title: Wording, other: Label
 
 
 def _is_key(stem: str, one: Labelled, title: Wording) -> bool:
-    """Whether a word of the title narrows the subject, rather than being what is said of it."""
+    """Whether a word of the title narrows the subject, rather than being part of the statement about it."""
     stems = [token.stem for sentence in title.sentences for token in sentence]
     place = stems.index(stem)
     before = next((word for word in reversed(stems[:place]) if word in _PREPOSITIONS), "")

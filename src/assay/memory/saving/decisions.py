@@ -77,7 +77,7 @@ def is_enforced(gate: FlagState, now: datetime, warn_only: timedelta) -> bool:
 
 
 def _activate(flags: Flags, store: Store, scope: Scope, state: FlagState) -> tuple[FlagState, str]:
-    """The state after its first use; without a checkpoint the save goes on, and says what it left undone."""
+    """Return the state after its first use; without a checkpoint the save continues and reports what was not done."""
     try:
         return flags.activate(store, scope, RECONSOLIDATION), ""
     except CheckpointFailed as problem:
@@ -239,10 +239,10 @@ def _describe_held_off(near: Sequence[Neighbour], policy: GatePolicy) -> str:
 
 
 def limit_verdict(one: Neighbour, policy: GatePolicy) -> Verdict:
-    """What is left of a verdict on a memory under these flags, and when it may not be touched.
+    """Limit the verdict on a neighbour to what the flags allow, and to what may be done to a protected memory.
 
-    A duplicate that was not turned away is merged when nothing watches for duplicates, and stored while the gate warns;
-    a program's duplicate of what a person wrote is joined to it, so that it never stands above it.
+    A duplicate is merged if the gate is off, and stored while the gate only warns. A program's duplicate of a person's
+    memory is linked to that memory, so that it never ranks above it.
     """
     verdict = one.verdict
     if verdict is Verdict.REJECT:

@@ -1,4 +1,4 @@
-"""Checking and cleaning a draft before anything judges what it says.
+"""Checking and cleaning a draft before its content is judged.
 
 - Structure: what a draft must be; one that is not is refused and nothing is written.
 - Hidden characters: removed from a draft and reported as masks.
@@ -79,7 +79,7 @@ def _check_count(values: Sequence[str], field: str, most: int) -> None:
 
 
 def _check_inside(path: str, field: str) -> None:
-    """A path is relative, written with `/`, and never goes up: whoever joins it to a root stays inside that root."""
+    """Check that a path is relative, uses `/` and has no `..`, so that joining it to a root stays inside that root."""
     if not path or not (parts := PurePosixPath(path).parts):
         return
     if "\\" in path or PurePosixPath(path).is_absolute() or PureWindowsPath(path).drive or ".." in parts:

@@ -108,9 +108,9 @@ class SaveOptions:
     neighbours: int = 3
     """Memories a draft is compared with."""
     fetched: int = 20
-    """Chunks that nominate them, for each vector asked with: the mean of a memory may be nearer than its best chunk."""
+    """Chunks fetched for each query vector to find them: the mean of a memory may be nearer than its best chunk."""
     asked: int = 8
-    """Chunks of a draft that are asked with, beside their mean."""
+    """Chunks of a draft used as query vectors, beside their mean."""
     copies: int = 10
     """Notes close to what others wrote that a program may save for one principal in a day; more are kept apart."""
     alike: int = 50
@@ -118,7 +118,7 @@ class SaveOptions:
     batch: int = 64
     """Drafts of one transaction, at most, when many are saved."""
     batch_seconds: float = 2.0
-    """How long such a transaction should take: whoever stops a run loses no more work than that."""
+    """How long such a transaction should take: an interrupted run loses no more work than that."""
 
     def __post_init__(self) -> None:
         require(self, values.share, "reject_below")

@@ -121,7 +121,7 @@ class Preparer:
         self.chunker = chunker
 
     def check(self, draft: Draft, *, scored: bool) -> Prepared:
-        """Structure, hidden text, secrets, trust and quality. A draft that cannot be kept is refused."""
+        """Check structure, hidden text, secrets, trust and quality; raise if the draft cannot be kept."""
         check_draft(draft)
         # First what hides: a secret with an invisible character in it has no shape.
         seen, hidden_masks = remove_hidden_text(draft)
@@ -135,7 +135,7 @@ class Preparer:
         )
 
     def embed(self, scope: Scope, checked: Sequence[Prepared]) -> list[Prepared]:
-        """Chunks and vectors of many drafts; a text that was embedded before is not embedded again."""
+        """Cut drafts into chunks and embed them; a text that was embedded before is not embedded again."""
         cut = [self._cut(draft) for draft in checked]
         if self._embedder is None:
             return [replace(draft, no_vectors=NO_EMBEDDER) for draft in cut]
@@ -182,7 +182,7 @@ FIRST_BATCH = 16_384
 FEWEST, MOST = 4_096, 4_194_304
 """Characters of any later batch."""
 BATCH_GROWTH = 4
-"""How many times larger the next batch may be: one quick batch of short notes says little about long documents."""
+"""How many times larger the next batch may be: a quick batch of short notes does not predict long documents."""
 
 
 @dataclass(slots=True)
@@ -200,9 +200,10 @@ class Pace:
 
 
 def cut_batches(drafts: Iterable[Draft], most: int, pace: Pace) -> Iterator[list[Draft]]:
-    """Cut drafts into batches of at most so many drafts and, but for single long ones, as much text as the pace says.
+    """Cut drafts into batches of at most `most` drafts and the amount of text that the pace allows.
 
-    The pace is looked at anew for each batch; drafts are asked for as they are needed.
+    A single draft that is longer than the pace allows is a batch of its own. The pace is read again for each batch, and
+    drafts are taken from the iterable only when needed.
     """
     batch: list[Draft] = []
     size = 0

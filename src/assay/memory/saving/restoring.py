@@ -299,7 +299,7 @@ class Restorer:
 
 
 def _check_program(memory: MemoryRecord, scope: Scope) -> None:
-    """Refuse a program whatever it did not do itself: a person's decision to forget is not a program's to undo."""
+    """Refuse to let a program undo what it did not do itself, such as a person's decision to forget."""
     rights.check_change(memory, scope, "restore", automated=True)
     if memory.status is not MemoryStatus.FORGOTTEN or not read_forgotten_mark(memory)["automated"]:
         state = "forgotten by a person" if memory.status is MemoryStatus.FORGOTTEN else str(memory.status)

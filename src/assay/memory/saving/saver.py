@@ -193,10 +193,10 @@ class Saver:
         batch: int | None = None,
         on_done: OnDone | None = None,
     ) -> Generator[tuple[Draft, Result]]:
-        """Keep many drafts, in order, one transaction for each batch; drafts are asked for as they are needed.
+        """Save many drafts in order, one transaction for each batch; drafts are taken from the iterable when needed.
 
         A batch is what can be saved in about two seconds, or `batch` drafts where that is given, so that little is lost
-        when a run is stopped. Whatever was yielded is durable. A run that was stopped can be run again: what is there
+        when a run is stopped. Yielded results are durable. A run that was stopped can be run again: what is there
         with the same source and content is unchanged. One draft that cannot be kept is `Refused` and does not stop the
         others.
         """
@@ -384,7 +384,7 @@ class Saver:
         )
 
     def _watch_writer(self, work: Work, ready: _Ready, near: Sequence[Neighbour], policy: GatePolicy) -> Prepared:
-        """The draft with one doubt more when it copies what another wrote, or its writer stands beside others often."""
+        """Add a doubt to the draft if it copies another writer's memory, or if its writer often saves near copies."""
         prepared = ready.prepared
         if self._embedder is None or ready.nominated is None or not (policy.gate and prepared.draft.automated):
             return prepared

@@ -335,7 +335,7 @@ LEAST = 30
 LONGEST_STRETCH = 65
 """Words without any stop, comma or line end between them: of 62,000 windows of real text one in 10,000 has so many."""
 LOOSE_STRETCH = 30
-"""The same, where hardly one is a word that joins others."""
+"""The same, where hardly any of them is a joining word."""
 FEW_JOINING = 0.1
 """Share of joining words below which words stand side by side; English prose has 0.35."""
 LIST_PLAIN, LIST_DISTINCT = 0.9, 0.95
@@ -379,7 +379,7 @@ class _Words:
 
     @cached_property
     def repeatable(self) -> list[str]:
-        """Each word that could be said too often; empty for one that joins others, is short, or is not a word."""
+        """Each word whose repetition counts; empty for joining words, short ones and numbers."""
         return [
             word if plain and len(word) > 2 and word not in _JOINING else ""
             for word, plain in zip(self.said, self.plain, strict=True)
@@ -387,7 +387,7 @@ class _Words:
 
     @cached_property
     def misplaced(self) -> list[bool]:
-        """Whether a word stands behind one that never leads to it, such as `of` behind `the`."""
+        """Whether a word follows one that cannot precede it in a sentence, such as `of` after `the`."""
         pairs = pairwise(("", *self.said))
         return [
             after in _NEVER_LED and before in _LEADS and joined
@@ -525,7 +525,7 @@ def _doubt_hidden_text(masks: Sequence[Mask]) -> Doubt | None:
     for kind, most in MOST_HIDDEN.items():
         count = sum(mask.length for mask in masks if mask.kind == kind)
         if count > most:
-            return Doubt("hidden_text", f"{count} characters that nobody sees ({kind})")
+            return Doubt("hidden_text", f"{count} invisible characters ({kind})")
     return None
 
 

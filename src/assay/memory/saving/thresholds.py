@@ -1,7 +1,7 @@
 """Where an embedder's similarity begins to mean something, measured on labelled pairs.
 
-Three labels: `same` says the same thing again, `conflict` says something else of the same subject, `different` is about
-something else. Each threshold is the cut with the fewest errors, the higher one among equals, since a pair that is not
+Three labels: `same` repeats the statement, `conflict` makes another statement about the same subject, `different` has
+another subject. Each threshold is the cut with the fewest errors, the higher one among equals, since a pair that is not
 compared costs less than one that is merged:
 `related` parts same and conflict from different; `merge` parts same from different, at or above `related`;
 `duplicate` lies above every different pair, at or above `merge`.
@@ -22,11 +22,11 @@ from assay.records.saving import APART, SAME, Scenario
 from assay.text.chunking import build_embedding_text
 
 STEP = 0.01
-"""Thresholds are given to two decimals: a set of this size says no more."""
+"""Thresholds have two decimals: a set of this size does not support more."""
 
 
 class PairLabel(StrEnum):
-    """How the second of two texts stands to the first."""
+    """Relation of the second of two texts to the first."""
 
     SAME = "same"
     CONFLICT = "conflict"

@@ -150,7 +150,7 @@ def _readable(value: Any) -> str:
 # save that must see an earlier one of its batch has that written first.
 
 CARRIED = (*TEXT_FIELDS, *LABEL_FIELDS)
-"""Fields of a draft that a merge keeps word for word, so that it can be taken apart again."""
+"""Fields of a draft that a merge keeps unchanged, so that it can be undone."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -366,7 +366,7 @@ class Writing:
 
 
 def outcome_of(plan: WritePlan, save_id: str, memory_id: str | None) -> SaveOutcome:
-    """What became of a draft, as its caller is told."""
+    """Build the outcome of a save for its caller."""
     prepared, decision = plan.prepared, plan.decision
     stored = decision.decision in (SaveDecision.STORE, SaveDecision.SUPERSEDE)
     against = [contradicted.memory.id for contradicted in decision.contradicts]
@@ -393,7 +393,7 @@ def outcome_of(plan: WritePlan, save_id: str, memory_id: str | None) -> SaveOutc
 
 
 def first_steps(prepared: Prepared) -> tuple[Step, Step]:
-    """What the steps before any decision said."""
+    """Return the results of the steps before the decision."""
     kinds = ", ".join(sorted({mask.kind for mask in prepared.masks}))
     masked = Step("secrets", "masked", kinds) if prepared.masks else Step("secrets", "pass")
     return Step("structure", "pass"), masked
@@ -432,7 +432,7 @@ def _nearest(one: Nearest) -> dict[str, Any]:
 
 
 def incoming(prepared: Prepared) -> dict[str, Any]:
-    """A merged draft word for word."""
+    """Return a merged draft unchanged."""
     draft = prepared.draft
     plain = {name: getattr(draft, name) for name in CARRIED}
     lists = {name: list(plain[name]) for name in ("triggers", "tags")}

@@ -78,7 +78,7 @@ def boost_learned_triggers(matched: Sequence[str], belief: float, weight: float,
 
 
 def boost_confidence(value: float, *, raised: float, negative_feedback: bool = True) -> Boost | None:
-    """What validation says: 0 gives 0.3, 0.5 gives 1, 1 gives 1.2, straight lines between them.
+    """Boost by confidence: 0 gives 0.3, 0.5 gives 1 and 1 gives 1.2, linear in between.
 
     Above 0.5 it counts as far as votes on questions like this one raised it. Without negative feedback nothing is
     lowered.
@@ -192,7 +192,7 @@ def find_together(attended: Iterable[str], past: Sequence[Turn]) -> dict[str, fl
 
 
 def load_learned(work: Work, rows: Iterable[Candidate], now: datetime) -> dict[str, dict[str, float]]:
-    """What these memories have learned, and how much of it is still believed."""
+    """Return the learned terms of these memories, with the belief that is left in each."""
     holding = {row.memory_id for row in rows if row.memory.stored_learned_triggers != "[]"}
     return beliefs(work.learned_terms.list_applied(holding), now)
 
@@ -243,7 +243,7 @@ class Booster:
         return min(math.prod(1.0 + strength for strength in strengths), options.boost_bound)
 
     def boosts(self, row: Candidate) -> tuple[Boost, ...]:
-        """Every boost that says something about a memory."""
+        """Return every boost that applies to a memory."""
         options = self._options
         found = (
             boost_session(self._around.attention.get(row.memory_id, 0.0), options.session_strength),

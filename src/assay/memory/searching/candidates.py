@@ -124,7 +124,7 @@ def below(folder: str, top: str) -> bool:
 
 
 def keep_passing(lists: Mapping[Channel, Offer], good: Mapping[int, Candidate]) -> dict[Channel, Offer]:
-    """The lists without what did not pass; a channel that ran and has nothing left stays, empty."""
+    """Return the lists with only the passages that passed; a channel with none left keeps an empty list."""
     return {channel: [entry for entry in offered if entry[0] in good] for channel, offered in lists.items()}
 
 
@@ -210,7 +210,7 @@ class Scoping:
         return Reach(filters=filters, allowed=self._build_index_filter(filters))
 
     def reach(self, request: SearchRequest) -> Reach:
-        """What the request may look at, narrowed where it asks for that."""
+        """Return what the request may search, narrowed if the request sets filters."""
         widest = self.widest(request.filters)
         if request.filters.folder is None and request.folder_mode is FolderMode.OFF:
             return widest
@@ -332,7 +332,7 @@ class _Fused(NamedTuple):
 
 _NOTHING = _Fused({}, {}, [])
 OF_PASSAGES = frozenset({Channel.VECTOR, Channel.FTS5, Channel.BM25})
-"""The channels that are fused before memories are asked for."""
+"""The channels that are fused before memories are loaded."""
 _PLACES = {channel: place for place, channel in enumerate(Channel)}
 
 
@@ -346,7 +346,7 @@ class Fusing:
     _last: list[_Fused] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __call__(self, lists: Mapping[Channel, Offer]) -> list[FusedPassage[int]]:
-        """The passages of all lists, best first. The same lists are not fused twice, nor is an empty one told apart."""
+        """Return the passages of all lists, best first. Equal lists are fused once; empty lists make no difference."""
         told = {channel: offered for channel, offered in lists.items() if offered}
         if not self._last or self._last[0].told != told:
             before = self._before(told)
@@ -382,7 +382,7 @@ class Candidates:
 
 
 class Gathering:
-    """Asks the channels of one search."""
+    """Runs the channels of one search."""
 
     def __init__(
         self, ask: Ask, *, fusing: Fusing, guard: Guard, passes: Passes, elapsed_ms: Callable[[], float]

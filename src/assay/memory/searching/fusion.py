@@ -81,7 +81,7 @@ class Threshold:
 
 
 def scale_scores(channel: Channel, scores: Sequence[float]) -> list[float]:
-    """A channel's scores in [0, 1], in the order given."""
+    """Scale a channel's scores to [0, 1], in the order given."""
     best = max(scores, default=0.0) if channel is Channel.BM25 else 1.0
     if best <= 0.0:
         return [0.0] * len(scores)
@@ -89,7 +89,7 @@ def scale_scores(channel: Channel, scores: Sequence[float]) -> list[float]:
 
 
 def to_result_score(score: float, *, ceiling: float, factor: float = 1.0) -> float:
-    """A memory's score as a caller sees it. Rank by what stood before the clamp: it can make equals of the first."""
+    """Return a memory's score as callers see it, within [0, 1]. Do not rank by it: the clamp can create ties."""
     return min(max(score / ceiling * factor, 0.0), 1.0)
 
 
@@ -158,7 +158,7 @@ def join_channels(
     weights: Mapping[Channel, float],
     rrf_k: int = 60,
 ) -> Passages[Key]:
-    """Passages by key, in the order they were first met: those of earlier channels with what further ones say."""
+    """Add further channels to the fused passages; keys stay in the order in which they first appeared."""
     ranked = {channel: order_channel(lists[channel]) for channel in in_channel_order(lists)}
     return _join_lists(before, ranked, method, weights, rrf_k)
 
@@ -183,7 +183,7 @@ def replay(
 
 
 def order_channel(found: Iterable[tuple[Key, float]]) -> list[tuple[Key, float]]:
-    """A channel's list as fusion ranks it: by score, then by key; a passage found twice counts once, at its best."""
+    """Order a channel's list by score, then by key; a passage that was found twice counts once, with its best score."""
     by_score = sorted(found, key=_best_first)
     best = dict(reversed(by_score))
     return by_score if len(best) == len(by_score) else sorted(best.items(), key=_best_first)
@@ -270,7 +270,7 @@ def _weight(channel: Channel, weights: Mapping[Channel, float]) -> float:
 
 _SCORE = itemgetter(1)
 COUNTED = 10
-"""How many of the best passages can add to their memory; what stands behind them is the floor."""
+"""How many of the best passages can add to the score of their memory; the next one is the floor."""
 
 
 class AggregatedMemory(NamedTuple):

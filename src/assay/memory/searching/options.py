@@ -35,9 +35,8 @@ _SHIFTS: Mapping[Intent, Weights] = {
     Intent.FIND_SPEC: {Channel.FTS5: 0.1},
     Intent.FIND_DECISION: {Channel.GRAPH: 0.1},
 }
-"""What an intent weighs differently: an error message names its place by exact words, a specification is asked for by
-its own terms, a decision hangs on what it led to. Shifts are small, since they rest on reasons and not on a measurement
-by kind of query."""
+"""Weights that an intent changes: error messages are found by exact words, specifications by their terms, decisions by
+what they led to. The shifts are small because they were reasoned, not measured for each kind of query."""
 
 
 def weights_over(base: Weights) -> Mapping[Intent, Weights]:
@@ -63,7 +62,7 @@ WEIGHTS: Mapping[Intent, Weights] = weights_over(BASE_WEIGHTS)
 
 ALL_CHANNELS = tuple(Channel)
 QUICK_SHARE = 2 / 3
-"""Of the weight of `bm25`, for `fts5` where it stands in: with 0.2 beside vector 0.7 no collection lost against vectors
+"""Share of the weight of `bm25` that `fts5` gets instead: with 0.2 beside vector 0.7 no collection lost against vectors
 alone, with 0.3 and more the smallest one did."""
 QUICK_CHANNELS = (Channel.VECTOR, Channel.FTS5, Channel.TRIGGER)
 
@@ -115,15 +114,15 @@ class SearchOptions:
 
     common_least: int = 1_000
     common_share: float = 0.05
-    """A word in more passages than both say is too common to be looked up: it costs the most and tells the least."""
+    """A word in more passages than both limits is not looked up: it costs the most and helps the least."""
     ordinary_least: int = 20
     ordinary_share: float = 0.05
-    """A trigger of one word does not fire when more passages than both say hold it: it stands in too many queries."""
+    """A trigger of one word does not fire if more passages than both limits contain it."""
     ordinary_fire: bool = False
     """Whether such triggers fire all the same: only to see, in a simulation, what the rule is for."""
     praised_depth: int = 20
-    """Useful votes raise what stands among so many without them: each is a look at the store, and 20 % hardly brings
-    anything from further down among ten."""
+    """Useful votes raise only results among this many first places: each costs a lookup, and a raise of 20 %
+    hardly brings a lower result into the first ten."""
     general_votes: bool = False
     """Whether a useful vote raises its memory for every question: only to see, in a simulation, what comes of it."""
     full_text_limit: int = 100
@@ -135,9 +134,9 @@ class SearchOptions:
     """A result below this share of the best score is below the relevance cut. Of what is relevant among the first 20 of
     three datasets, 89 to 98 % is above it; of the rest 42 to 55 %."""
     relevant_least: float = 0.2
-    """Below this score nothing is relevant, whatever the best is: 97 % and more of what is relevant is above it."""
+    """Below this score nothing is relevant, even if all are low: 97 % and more of what is relevant is above it."""
     near_top: int = 3
-    """A session may hold back what stood among so many first places, above the relevance cut."""
+    """A session may hold back results that were among this many first places and above the relevance cut."""
     in_view: int = 5
     """For so many further searches a result is taken to be in the caller's view, and may be held back."""
 
@@ -180,10 +179,10 @@ class SearchOptions:
     def weights_for(
         self, intent: Intent, *, adaptive: bool = True, channels: Collection[Channel] = ALL_CHANNELS
     ) -> Weights:
-        """The weights of an intent among the channels that are to be asked.
+        """Return the weights of an intent for the channels that will run.
 
-        Without adaptive fusion they are those of `understand`. Where `bm25` is not asked, `fts5` speaks for the words
-        alone and has a share of its weight; a channel that is asked and fails hands its weight to nobody.
+        Without adaptive fusion they are those of `understand`. If `bm25` does not run, `fts5` is the only channel for
+        exact words and gets a share of its weight. The weight of a channel that fails is not given to others.
         """
         weights = self.weights[intent if adaptive else Intent.UNDERSTAND]
         if Channel.BM25 in channels:

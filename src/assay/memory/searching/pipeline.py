@@ -162,20 +162,20 @@ class Asked:
 
     @property
     def identity(self) -> str:
-        """Who is in or out of a partial rollout: the session, or else whoever asks."""
+        """The identity that a partial rollout decides by: the session, or else the principal."""
         return self.request.session_id or self.scope.principal
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Setting:
-    """Where a search runs: one snapshot, and what this process knows."""
+    """What a search runs on: one snapshot of the store, and the state of this process."""
 
     work: Work
     view: View | None
     states: FlagStates
     history: History
     past: Callable[[], Sequence[Turn]]
-    """Results of other searches, asked for only when a session has something to compare them with."""
+    """Results of other searches, loaded only if the session has something to compare them with."""
     options: SearchOptions
     cross_encoder: CrossEncoder | None
 
@@ -296,7 +296,7 @@ class Pipeline:
     def _boost_from_top(
         self, order: Iterable[tuple[AggregatedMemory, Candidate]], booster: Booster, places: int
     ) -> list[Ranked]:
-        """The memories from the top that boosts might bring to one of the first places, with their boosts."""
+        """Apply boosts from the top down to the last memory that a boost could bring to the first places."""
         best: list[float] = []
         done: list[Ranked] = []
         most = booster.most()
@@ -385,7 +385,7 @@ class Pipeline:
     def _apply_trust(
         self, ranking: Ranking, memories: Sequence[AggregatedMemory], passes: Callable[[Candidate], bool]
     ) -> Ranking:
-        """The ranking with what contradicts what, and no program's note above a person's note that it contradicts."""
+        """Add contradictions to the ranking, and put no program's note above a person's note that it contradicts."""
         work, ids = self._setting.work, [place.row.memory_id for place in ranking.order]
         with self._trace.stage("trust", inputs=len(ids)) as stage:
             stage.outputs = len(ids)
@@ -404,7 +404,7 @@ class Pipeline:
             return replace(ranking, order=order, rows=rows, contradictions=found)
 
     def _widen(self, ranking: Ranking, reach: Reach) -> tuple[Ranking, Reach, str | None]:
-        """The ranking, or a wider one when it holds too little."""
+        """Return the ranking, or a wider one if it has too few results."""
         reasons: list[str] = []
         may_widen = self._request.folder_mode is FolderMode.ON_WITH_FALLBACK
         if may_widen and reach.chosen is not None and self._too_few(ranking, reach):
@@ -426,7 +426,7 @@ class Pipeline:
             return wider
 
     def _too_few(self, ranking: Ranking, reach: Reach) -> bool:
-        """Whether less was found than a search wants, and there is more to be found at all."""
+        """Whether fewer results were found than needed, and the store has more."""
         view = self._setting.view
         if view is None:
             return False

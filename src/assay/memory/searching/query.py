@@ -39,7 +39,7 @@ READ_WORDS = 2_048
 MAX_TERMS = 64
 MAX_PHRASES = 8
 LONGEST_PHRASE = 16
-"""Words of a quoted phrase that are looked for; a longer one is told apart by its beginning."""
+"""Words of a quoted phrase that are used; the rest of a longer one is ignored."""
 MAX_PREFIXES = 8
 SHORTEST_PREFIX = 2
 """A shorter one would match a large part of all words."""
@@ -110,9 +110,9 @@ def parse(text: str, *, frequency: Frequency | None = None) -> ParsedQuery:
 def full_text_query(
     parsed: ParsedQuery, frequency: Frequency, document_count: int, options: SearchOptions
 ) -> FullTextQuery | None:
-    """The question for the precise channel, or None when there is nothing to ask for.
+    """Build the full-text query of the precise channel; None if no word is left for it.
 
-    `frequency` is that of a word as written. Plain words beside a quoted phrase are not asked for, they only rank.
+    `frequency` is that of a word as written. Plain words beside a quoted phrase are not required; they only rank.
     """
     required: list[FullTextQuery] = [Phrase(phrase) for phrase in parsed.phrases]
     required += [Prefix(prefix) for prefix in parsed.prefixes]
@@ -196,7 +196,7 @@ class IntentGuess(NamedTuple):
 
 
 def _says(weight: int, *phrases: str) -> Cue:
-    """Phrases anywhere; `*` stands for the rest of a word, `/` parts alternatives of one word."""
+    """Phrases anywhere in the query; `*` matches the rest of a word, `/` separates alternatives of one word."""
     return Cue(weight, re.compile(rf"\b(?:{_pattern(phrases)})\b", re.IGNORECASE))
 
 
@@ -404,7 +404,7 @@ def expand_query(
 
 
 def _shares(documents: Sequence[Mapping[str, int]]) -> dict[str, float]:
-    """The mean share of each term that can tell something: over two letters long, in two passages if there are two."""
+    """Return the mean share of informative terms: over two letters, and in two passages if there are two."""
     least = min(2, len(documents))
     lengths = [sum(document.values()) for document in documents]
     found: dict[str, list[float]] = {}

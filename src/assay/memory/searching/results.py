@@ -1,6 +1,6 @@
 """From a ranking to the hits that are returned.
 
-- What a search knows of its results between fusion and the final list.
+- Working data of a search between fusion and the final list.
 - Reranking: MMR for variety, or a cross-encoder. Both reorder; neither changes a score.
 - The relevance cut: the score below which a result counts as unrelated.
 - The token budget: what is left out so that the hits fit the caller's context.
@@ -40,7 +40,7 @@ from assay.records import (
 from assay.records.searching import in_channel_order
 from assay.storage import Candidate, ShownPassage, Work
 
-# --- What a search knows of its results between fusion and the final list ---
+# --- Working data of a search between fusion and the final list ---
 
 
 class Rules(NamedTuple):
@@ -93,7 +93,7 @@ class Ranking:
         return to_result_score(ranked.memory.score, ceiling=self.rules.ceiling, factor=ranked.factor)
 
     def score_without_boosts(self, ranked: Ranked) -> float:
-        """What the score would be without boosts."""
+        """Return the score without boosts."""
         return to_result_score(ranked.memory.score, ceiling=self.rules.ceiling)
 
 

@@ -329,7 +329,7 @@ class Searcher:
     ) -> SearchResult:
         """Answer a question. Fails only when the store itself cannot be read.
 
-        `before` names a query: the session's history counts up to it, so that what it was asked can be asked again.
+        `before` names a query: the session's history counts up to it, so that an earlier search can be repeated.
         `blend` may mix another's hits in; what it returns is what is logged and returned.
         """
         for name in request.without:

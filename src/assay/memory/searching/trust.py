@@ -1,15 +1,14 @@
-"""Trust in ranking: a program's note never stands above a person's note that it contradicts or repeats.
+"""Trust in ranking: a program's note never ranks above a person's note that it contradicts or repeats.
 
-`arrange` is the rule, a pure function over ids. `Contradictions` is what the rule is told: the `contradicts` and
-`supports` edges around the results, and who wrote either end. `design/trust-in-ranking.md` says why the rule is what it
-is.
+`arrange` is the rule, a pure function over ids. `Contradictions` is its input: the `contradicts` and `supports`
+edges around the results, and who wrote either end. `design/trust-in-ranking.md` has the reasons for the rule.
 
 | the person's note | what happens |
 | --- | --- |
 | is among the places that are shown | the program's note waits until the person's note has had its turn |
 | was found further down, or not at all | it is raised to just above the program's note, at most three in a search |
 | is beyond those three | the program's note goes to the end |
-| may not be shown (a filter, another folder) | nothing moves; the hit still says what it contradicts |
+| may not be shown (a filter, another folder) | nothing moves; the hit still lists what it contradicts |
 
 A note that repeats a person's note (saving joins it by a `supports` edge) only waits; nothing is raised for it.
 """
@@ -38,7 +37,7 @@ class Opposed(NamedTuple):
     person_id: str
     evidence: str = ""
     repeats: bool = False
-    """The program's note says the same, as far as anybody can tell."""
+    """Whether the program's note repeats the person's note, rather than contradicting it."""
 
 
 class Arranged(NamedTuple):
@@ -58,7 +57,7 @@ class Contradictions:
     """Of both ends of every edge."""
 
     def find_opposed(self) -> list[Opposed]:
-        """The pairs of which a program wrote one note and a person the other; contradictions count both ways."""
+        """Return the pairs in which a program wrote one note and a person the other; contradictions count both ways."""
         found = []
         for edge in self.edges:
             repeats = edge.kind is EdgeKind.SUPPORTS
@@ -73,7 +72,7 @@ class Contradictions:
         return self._describe(edge.target_id for edge in self._against if edge.source_id == memory_id)
 
     def contradictions_of(self, memory_id: str) -> tuple[Contradiction, ...]:
-        """What was saved against a memory."""
+        """Return the memories that contradict a memory."""
         return self._describe(edge.source_id for edge in self._against if edge.target_id == memory_id)
 
     @property
@@ -107,8 +106,8 @@ def arrange(
 ) -> Arranged:
     """Put every program's note below the persons' notes that it contradicts.
 
-    `shown` is how many places count. `may_raise` says whether a person's note that has none of them may be given one;
-    it is asked for at most `MOST_RAISED` that may.
+    `shown` is the number of places that count. `may_raise` decides whether a person's note outside them may be raised
+    into them; at most `MOST_RAISED` notes are raised.
     """
     return _Arranging(order, opposed, shown=shown, may_raise=may_raise).run()
 
