@@ -46,7 +46,7 @@ from assay.memory.ingesting.files import LONGEST_GLOB, read_file, walk
 from assay.memory.saving import drafts, options, spam_filter
 from assay.memory.saving.agreement import Labelled
 from assay.memory.saving.drafts import mask_secrets, mask_text
-from assay.memory.saving.neighbours import compare_texts, taken_over
+from assay.memory.saving.neighbours import compare_texts, share_taken_over
 from assay.memory.saving.spam_filter import find_stuffing, match_orders
 from assay.memory.searching.channels import Precise, inverse_frequencies
 from assay.memory.searching.options import SearchOptions
@@ -295,7 +295,7 @@ _TEXTS: dict[str, tuple[Work, int]] = {
     "find words and stems": (stems, BODY),
     "find sentences": (sentences, BODY),
     "take a text apart for comparing": (Wording, BODY),
-    "find copied words": (lambda text: taken_over(text, text), BODY),
+    "find copied words": (lambda text: share_taken_over(text, text), BODY),
     "read front matter": (_front_matter, FILE),
     "take out hidden characters": (lambda text: drafts.strip_hidden(text, "body", []), BODY),
     "mask secrets": (lambda text: mask_text(text, "body", []), BODY),

@@ -27,7 +27,7 @@ from assay.testing.clock import START
 def lexical(indexes: Indexes, store: Store, scope: Scope, *stems: str, filters: Filters | None = None) -> list[int]:
     with store.reading(scope) as work:
         view = indexes.view(work)
-        found = view.lexical(dict.fromkeys(stems, 1.0), limit=50, allowed=view.allowed(filters or Filters()))
+        found = view.lexical(dict.fromkeys(stems, 1.0), limit=50, allowed=view.find_allowed(filters or Filters()))
         return [one.number for one in found]
 
 
@@ -107,14 +107,14 @@ def test_what_a_narrower_filter_leaves_out_can_be_searched_alone(
     save(store, scope, *COOKIES[:3])
     indexes = open_indexes()
     with store.reading(scope) as work:
-        assert indexes.view(work).allowed_only(ALL, without=Filters()).count == 0
+        assert indexes.view(work).find_allowed_only(ALL, without=Filters()).count == 0
     indexes.compact(scope)
     with store.writing(scope) as work:
         work.memories.update(replace(work.memories.get("m_1"), superseded_at=START))
     for _ in range(2):
         with store.reading(scope) as work:
             view = indexes.view(work)
-            replaced = view.allowed_only(ALL, without=Filters())
+            replaced = view.find_allowed_only(ALL, without=Filters())
             found = view.nearest(vector_of("x"), model=MODEL, limit=5, allowed=replaced)
             assert list(view.memories_of([passage.number for passage in found])) == [
                 work.memories.numbers_of(["m_1"])["m_1"]
@@ -129,8 +129,8 @@ def test_no_filter_is_told_apart_from_a_filter_that_nothing_passes(
     indexes = open_indexes()
     with store.reading(scope) as work:
         view = indexes.view(work)
-        assert view.allowed(Filters()) is None
-        nothing = view.allowed(Filters(tiers=(Tier.DEPRECATED,)))
+        assert view.find_allowed(Filters()) is None
+        nothing = view.find_allowed(Filters(tiers=(Tier.DEPRECATED,)))
         assert nothing is not None
         assert nothing.count == 0
         assert view.lexical({"cooki": 1.0}, limit=5, allowed=nothing) == []
@@ -144,7 +144,7 @@ def test_memories_that_sql_found_narrow_a_search(store: Store, scope: Scope, ope
     save(store, scope, saved("m_new", ["cookies"], tags=("even",)))
     with store.reading(scope) as work:
         view, wanted = indexes.view(work), work.passages.numbers_where(tags=["even"])
-        allowed = view.allowed(Filters(), memory_numbers=wanted)
+        allowed = view.find_allowed(Filters(), memory_numbers=wanted)
         found = view.lexical({"cooki": 1.0}, limit=50, allowed=allowed)
         assert sorted(view.memories_of([one.number for one in found]).tolist()) == sorted(wanted)
         near = view.nearest(vector_of("x"), model=MODEL, limit=50, allowed=allowed)

@@ -141,7 +141,7 @@ class IndexMachine(RuleBasedStateMachine):
         with self.stores[which].reading(Scope(tenant=tenant)) as work:
             view = self.indexes[which].view(work)
             base, tail = self._parts(which, tenant, work)
-            allowed = view.allowed(wanted)
+            allowed = view.find_allowed(wanted)
             assert set(view.numbers(allowed).tolist()) == oracle.numbers_passing(work, wanted)
             expected = oracle.lexical(work, terms, limit, wanted, base=base, tail=tail)
             oracle.same(view.lexical(terms, limit=limit, allowed=allowed), expected, 3e-4)

@@ -145,7 +145,7 @@ class State:
             self._known[filters] = found
         return found.unless_all(self.alive)
 
-    def allowed_only(self, wider: Filters, without: Filters) -> Allowed:
+    def find_allowed_only(self, wider: Filters, without: Filters) -> Allowed:
         """The passages that pass the first filters and not the second."""
         more, less = (self.passing(self.find_allowed(filters, None)) for filters in (wider, without))
         base, tail = more.base & ~less.base, more.tail & ~less.tail

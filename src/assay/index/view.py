@@ -98,14 +98,14 @@ class View:
         """How many passages hold a word in any of its forms: the frequency of its stem."""
         return max((self.document_frequency(stem) for stem in stems_of([word])), default=0)
 
-    def allowed(self, filters: Filters, memory_numbers: Sequence[int] | Whole | None = None) -> Allowed | None:
+    def find_allowed(self, filters: Filters, memory_numbers: Sequence[int] | Whole | None = None) -> Allowed | None:
         """The passages that pass, or None when all do. Tags and types come as the memories that SQL found."""
         numbers = None if memory_numbers is None else np.asarray(memory_numbers, dtype=np.int64)
         return self._state.find_allowed(filters, numbers)
 
-    def allowed_only(self, wider: Filters, *, without: Filters) -> Allowed:
+    def find_allowed_only(self, wider: Filters, *, without: Filters) -> Allowed:
         """The passages that pass the first filters and not the second."""
-        return self._state.allowed_only(wider, without)
+        return self._state.find_allowed_only(wider, without)
 
     def lexical(self, terms: Mapping[str, float], *, limit: int, allowed: Allowed | None = None) -> list[Found]:
         """The best passages for weighted stems by BM25."""

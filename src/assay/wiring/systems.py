@@ -165,9 +165,9 @@ def _describe_instrument(settings: Settings) -> dict[str, Any]:
 
 def _list_added_channels() -> dict[str, str]:
     """Channels that packages and programs added, each with a hash of its code."""
-    from assay.memory.searching.channels import added_channels  # noqa: PLC0415 - see the docstring
+    from assay.memory.searching.channels import list_added_channels  # noqa: PLC0415 - see the docstring
 
-    return {entry.channel.value: entry.code for entry in added_channels()}
+    return {entry.channel.value: entry.code for entry in list_added_channels()}
 
 
 def _describe_tuning(settings: Settings) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def register(app: typer.Typer) -> None:
             surface.show(files.AGREEMENT, agreed, "\n".join(_agreement_lines(agreed)))
         elif apply is not None:
             applied = surface.call_unopened(files.APPLY, dataset=what, labels=labels, to=apply)
-            surface.show(files.APPLY, applied, "\n".join(_applied_lines(applied)))
+            surface.show(files.APPLY, applied, "\n".join(_apply_lines(applied)))
         else:
             journal = LabelJournal(labels or labels_beside(what), clock=SystemClock())
             who = annotator or surface.settings.principal
@@ -92,7 +92,7 @@ def _label(surface: Surface, session: LabelSession) -> None:
     with keys_of(sys.stdin) as keys:
         while (task := session.current) is not None:
             if not silent:
-                surface.console.print(_shown(task, session, width=surface.console.width))
+                surface.console.print(_format_task(task, session, width=surface.console.width))
             done = ""
             while not done:
                 key = next(keys, None)
@@ -103,7 +103,7 @@ def _label(surface: Surface, session: LabelSession) -> None:
                 surface.console.print(done)
 
 
-def _shown(task: Task, session: LabelSession, *, width: int) -> RenderableType:
+def _format_task(task: Task, session: LabelSession, *, width: int) -> RenderableType:
     """The question and the candidate side by side."""
     lines = task.text.strip().splitlines()
     more = f"\n... {len(lines) - _MOST_SHOWN} more lines" if len(lines) > _MOST_SHOWN else ""
@@ -143,7 +143,7 @@ def _interval(one: Agreement) -> str:
     return "cannot be computed" if one.value is None else f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}]"
 
 
-def _applied_lines(found: AppliedLabels) -> Iterator[str]:
+def _apply_lines(found: AppliedLabels) -> Iterator[str]:
     yield f"{found.grades:,} labels over {found.cases:,} cases: {found.path}"
     if found.accepted or found.rejected:
         yield f"Of the generated cases {found.accepted:,} count from now on; {found.rejected:,} were wrong and went."

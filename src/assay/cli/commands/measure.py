@@ -60,7 +60,7 @@ def register(app: typer.Typer) -> None:
         )
         if per_query and not surface.common.json:
             _print_queries(found)
-        surface.show(files.MEASURE, found, _shown(found))
+        surface.show(files.MEASURE, found, _format_measurement(found))
         surface.caveats(found.caveats)
 
 
@@ -78,10 +78,10 @@ def _cell(outcome: Outcome) -> str:
     return outcome.kind.value if outcome.value is None else f"{outcome.value:.6f}"
 
 
-def _shown(found: FileMeasurement) -> str:
+def _format_measurement(found: FileMeasurement) -> str:
     """Plain lines: a table that is cut to the width of a screen would cut numbers."""
     alone = len(found.runs) == 1
-    tables = [_alone(found)] if alone else [_compared(found, comparison) for comparison in found.comparisons]
+    tables = [_alone(found)] if alone else [_comparison_rows(found, comparison) for comparison in found.comparisons]
     return "\n".join([*("\n".join(grid(rows)) + "\n" for rows in tables), *_verdicts(found), _summary(found)])
 
 
@@ -98,7 +98,7 @@ def _counts(metric: MetricValue) -> tuple[str, str, str]:
     return f"{metric.scored:,}", others or "-", bounds or "-"
 
 
-def _compared(found: FileMeasurement, comparison: ComparedFile) -> list[tuple[str, ...]]:
+def _comparison_rows(found: FileMeasurement, comparison: ComparedFile) -> list[tuple[str, ...]]:
     names = (comparison.control, comparison.treatment)
     difference = f"{comparison.treatment} - {comparison.control} [95 %]"
     head = ("metric", *names, difference, p_head(len(comparison.metrics)), *HEAD)

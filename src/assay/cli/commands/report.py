@@ -69,7 +69,7 @@ def register(app: typer.Typer) -> None:
             _explain(surface, files.gather_report(surface.caller(None, "report"), files.REPORT.make(given)), why)
             return
         written = surface.call_unopened(files.REPORT, **given)
-        surface.show(files.REPORT, written, _shown(written))
+        surface.show(files.REPORT, written, _format_report(written))
 
 
 def _explain(surface: Surface, made: Report, wanted: str) -> None:
@@ -79,6 +79,6 @@ def _explain(surface: Surface, made: Report, wanted: str) -> None:
     surface.result(explain_json(query, made.waterfall), "\n".join(explain(query, made.waterfall)))
 
 
-def _shown(written: WrittenReport) -> str:
+def _format_report(written: WrittenReport) -> str:
     lines = [f"{written.status}  {written.verdict}", written.lost, *written.files, *written.notes]
     return "\n".join(filter(None, lines))

@@ -106,14 +106,14 @@ def growth(before: Lists, now: Lists, *, stale: Collection[str], rng: np.random.
     known = {memory_id for ids in (*before, *now) for memory_id in ids}
     favoured = most_shown(before)
 
-    def measured(shown: Lists) -> Numbers:
+    def measure(shown: Lists) -> Numbers:
         return numbers(shown, known=known, favoured=favoured, stale=stale)
 
-    drawn = [measured([before[place] for place in rng.integers(len(before), size=len(now))]) for _ in range(RESAMPLES)]
+    drawn = [measure([before[place] for place in rng.integers(len(before), size=len(now))]) for _ in range(RESAMPLES)]
     bounds = np.quantile(np.asarray(drawn), SURE, axis=0)
     return [
         Growth(name, first, last, float(bound))
-        for name, first, last, bound in zip(Numbers._fields, measured(before), measured(now), bounds, strict=True)
+        for name, first, last, bound in zip(Numbers._fields, measure(before), measure(now), bounds, strict=True)
     ]
 
 

@@ -165,7 +165,7 @@ class Neighbour:
     protected: bool = False
     """Whether this draft may not touch it."""
 
-    def shown(self) -> Nearest:
+    def to_nearest(self) -> Nearest:
         """As the outcome of a save tells it."""
         return Nearest(
             memory_id=self.memory.id,
@@ -184,7 +184,7 @@ def nominate(work: Work, indexes: Indexes, prepared: Prepared, standing: Standin
     if mean is None or prepared.vectors is None or model is None:
         return Nominated(numbers=(), position=position)
     view = indexes.view(work)
-    allowed = view.allowed(_HOLDING)
+    allowed = view.find_allowed(_HOLDING)
     near_mean = view.nearest(mean, model=model, limit=options.fetched, allowed=allowed)
     found = {passage.number: passage.score for passage in near_mean}
     for vector in prepared.vectors[: options.asked] if len(prepared.vectors) > 1 else ():
@@ -208,7 +208,7 @@ def _find_replaced(
 ) -> frozenset[int]:
     """Memories that hold no longer and are among the first `asked` of all; `near_mean` are those that hold."""
     # Looked for among the replaced passages alone: most stores have few of them or none.
-    gone = view.nearest(mean, model=model, limit=options.asked, allowed=view.allowed_only(_EVER, without=_HOLDING))
+    gone = view.nearest(mean, model=model, limit=options.asked, allowed=view.find_allowed_only(_EVER, without=_HOLDING))
     nearest_of_all = sorted([*near_mean, *gone], key=lambda passage: (-passage.score, passage.number))[: options.asked]
     replaced = {passage.number for passage in gone}
     return _owners(view, [passage.number for passage in nearest_of_all if passage.number in replaced])
@@ -219,7 +219,7 @@ def _owners(view: View, passages: Sequence[int]) -> frozenset[int]:
     return frozenset(int(number) for number in owners if number >= 0)
 
 
-def changed_since(work: Work, position: LogPosition) -> tuple[int, ...] | None:
+def find_changed_since(work: Work, position: LogPosition) -> tuple[int, ...] | None:
     """The numbers of memories that changed after a position; None when the log does not reach back that far."""
     ids: dict[str, None] = {}
     while True:
@@ -308,7 +308,7 @@ class Judge:
         self, memory: MemoryRecord, passage: IndexPassage, similarity: float, *, restated: bool
     ) -> Neighbour | None:
         """Compare the draft with one paragraph; None: both may stand side by side."""
-        old = replace(labelled(memory, last_headings([passage.heading_path])), body=passage.text)
+        old = replace(label_memory(memory, last_headings([passage.heading_path])), body=passage.text)
         pair = compare_texts(old, self._prepared.labelled, similarity)
         verdict = Verdict.CONTRADICTS if restated else decide_pair(pair, self._profile)
         if verdict is Verdict.STORE:
@@ -356,7 +356,7 @@ class Judge:
         draft = self._prepared.labelled
         paths = work.memories.headings_of([one.memory.id for one in wanted])
         for one in wanted:
-            old = labelled(one.memory, last_headings(paths.get(one.memory.id, ())))
+            old = label_memory(one.memory, last_headings(paths.get(one.memory.id, ())))
             self._judged[one.key] = compare_texts(old, draft, one.similarity)
 
     def _is_compared(self, near: _Near) -> bool:
@@ -379,7 +379,7 @@ def _unlike(similarity: float) -> Pair:
     return Pair(similarity=similarity, agrees=True, same_subject=False, reasons=("too unlike to be compared",))
 
 
-def labelled(memory: MemoryRecord, headings: tuple[str, ...] = ()) -> Labelled:
+def label_memory(memory: MemoryRecord, headings: tuple[str, ...] = ()) -> Labelled:
     """A stored memory as the checks read it."""
     return Labelled(
         title=memory.title,
@@ -477,14 +477,14 @@ class CopyWatch:
 def find_copied(draft: Draft, others: Iterable[MemoryRecord], principal: str) -> Doubt | None:
     """What is said of a draft that takes over a note of another writer."""
     for one in others:
-        if one.written_by != principal and taken_over(one.body, draft.body) >= TAKEN_OVER:
+        if one.written_by != principal and share_taken_over(one.body, draft.body) >= TAKEN_OVER:
             again = "" if one.superseded_at is None else ", which holds no longer"
             said = f"the note {one.id} of another writer{again}, word for word"
             return Doubt("copy", f"{said}; save what is new as a note of its own", kept=True)
     return None
 
 
-def taken_over(text: str, other: str) -> float:
+def share_taken_over(text: str, other: str) -> float:
     """The share of a text's pairs of words that stand in another text; 0 for a short one."""
     said = words(text)
     if len(said) < SHORTEST:

@@ -27,7 +27,7 @@ from assay.memory.saving.neighbours import (
     Neighbour,
     Nominated,
     Verdict,
-    changed_since,
+    find_changed_since,
     is_protected,
     nominate,
 )
@@ -396,7 +396,7 @@ class Saver:
         """The nearest memories as they are now, with those that changed since they were nominated."""
         if ready.judge is None or ready.nominated is None:
             return []
-        changed = changed_since(work, ready.nominated.position)
+        changed = find_changed_since(work, ready.nominated.position)
         if changed is None:
             raise _OvertakenError
         near = ready.judge.nearest(work, {*ready.nominated.numbers, *changed})

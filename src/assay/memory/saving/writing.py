@@ -382,7 +382,7 @@ def outcome_of(plan: WritePlan, save_id: str, memory_id: str | None) -> SaveOutc
         contradicts=(*against, *([] if plan.spared is None or decision.quarantined else [plan.spared.id])),
         masks=prepared.masks,
         quality=prepared.quality,
-        nearest=tuple(neighbour.shown() for neighbour in plan.near),
+        nearest=tuple(neighbour.to_nearest() for neighbour in plan.near),
         would_reject=decision.would_reject,
         steps=(*first_steps(prepared), *decision.steps, _last_step(plan, memory_id)),
         chunks=passages,

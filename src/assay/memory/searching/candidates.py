@@ -266,9 +266,9 @@ class Scoping:
                 tags=filters.tags, entity_type=filters.entity_type, context_type=filters.context_type
             )
         if chosen is None:
-            return view.allowed(filters, numbers)
+            return view.find_allowed(filters, numbers)
         # The root folder has no name of its own to filter by.
-        parts = [view.allowed(replace(filters, folder=folder or "/"), numbers) for folder in chosen]
+        parts = [view.find_allowed(replace(filters, folder=folder or "/"), numbers) for folder in chosen]
         return _any_of(parts)
 
 

@@ -78,18 +78,18 @@ class Precise:
         best: dict[str, float] = {}
         fields: list[tuple[str, list[str]]] = []
         for weight, line in ((BODY, body), (TRIGGERS, triggers), (TITLE, title)):
-            if here := self._held(line) if there is None else [term for term in there if term in line]:
+            if here := self._find_terms(line) if there is None else [term for term in there if term in line]:
                 fields.append((line, here))
                 for term in here:
                     # The heavier field comes later and overwrites.
                     best[term] = weight
         if not best:
             return 0.0
-        covered, ground = self._covered(tuple(best.items()))
+        covered, ground = self._score_coverage(tuple(best.items()))
         near = max([self._nearness(line, here, len(best)) for line, here in fields])
         return covered * (ground + NEARNESS * near)
 
-    def _covered(self, best: tuple[tuple[str, float], ...]) -> tuple[float, float]:
+    def _score_coverage(self, best: tuple[tuple[str, float], ...]) -> tuple[float, float]:
         """The square of coverage, and what place adds to the ground. The same terms in the same fields come often."""
         known = self._known.get(best)
         if known is None:
@@ -99,7 +99,7 @@ class Precise:
             known = self._known[best] = (found / self._whole) ** 2, GROUND + PLACE * place
         return known
 
-    def _held(self, line: str) -> list[str]:
+    def _find_terms(self, line: str) -> list[str]:
         return [_in_line([term]) for term in dict.fromkeys(term for _, term in self._places(line))]
 
     def _places(self, line: str) -> list[tuple[int, str]]:
@@ -496,7 +496,7 @@ def _read_offers(offered: Offers, name: str) -> list[tuple[str, float]]:
     return sorted(read, key=lambda offer: (-offer[1], offer[0]))
 
 
-def added_channels(mode: Mode | None = None) -> list[ChannelEntry]:
+def list_added_channels(mode: Mode | None = None) -> list[ChannelEntry]:
     """Return the channels that packages and programs added; with a mode, only those of that mode."""
     entries = [registered.entry for registered in CHANNELS.all().values()]
     return [entry for entry in entries if entry.weight is not None and (mode is None or mode in entry.modes)]

@@ -22,7 +22,7 @@ from assay.memory.searching import boosts
 from assay.memory.searching import channels as graph
 from assay.memory.searching.boosts import Booster, Surroundings, combine_boosts
 from assay.memory.searching.candidates import Candidates, Fusing, Gathering, Reach, Scoping, keep_passing
-from assay.memory.searching.channels import Ask, Offer, QueryVector, added_channels
+from assay.memory.searching.channels import Ask, Offer, QueryVector, list_added_channels
 from assay.memory.searching.fusion import AggregatedMemory, FusedPassage, aggregate, ceiling, floor_of
 from assay.memory.searching.options import ALL_CHANNELS, QUICK_CHANNELS, SearchOptions
 from assay.memory.searching.query import ParsedQuery, parse
@@ -115,7 +115,7 @@ def choose_mode(request: SearchRequest, pressure: Pressure) -> ModeChoice:
 def plan_mode(mode: Mode, options: SearchOptions) -> SearchPlan:
     """What a mode does; `auto` has to be chosen first."""
     builtin = QUICK_CHANNELS if mode is Mode.QUICK else ALL_CHANNELS
-    channels = (*builtin, *(entry.channel for entry in added_channels(mode)))
+    channels = (*builtin, *(entry.channel for entry in list_added_channels(mode)))
     deep = mode is Mode.DEEP
     return SearchPlan(channels, options.pools[mode], rerank=deep, expand=deep)
 
@@ -470,7 +470,7 @@ class Pipeline:
         asked = plan.channels if self._request.channels is None else self._request.channels
         adaptive = self._is_enabled("adaptive_fusion")
         weights = self._options.weights_for(self._asked.intent, adaptive=adaptive, channels=asked)
-        added = {entry.channel: entry.weight for entry in added_channels() if entry.weight is not None}
+        added = {entry.channel: entry.weight for entry in list_added_channels() if entry.weight is not None}
         return Fusing(method=self._options.method, weights={**weights, **added}, rrf_k=self._options.rrf_k)
 
     @cached_property
