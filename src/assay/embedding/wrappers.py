@@ -1,7 +1,7 @@
 """Embedders around another one: a cache of query vectors, and loading on first use.
 
 - What wrappers share.
-- A cache of the vectors of recent queries, since the same question is often asked twice.
+- A cache of the vectors of recent queries, since queries often repeat.
 - Loading on first use: a search by words alone never waits for a model.
 """
 

@@ -78,7 +78,7 @@ class RunComparison:
 
     @property
     def metrics(self) -> dict[MetricSpec, Comparison]:
-        """What the test of each metric says."""
+        """The test result of each metric."""
         return {spec: change.comparison for spec, change in self.changes.items()}
 
     def result(self) -> ComparedFile:

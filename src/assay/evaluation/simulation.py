@@ -270,7 +270,7 @@ POPULARITY = 0.7
 
 
 class SimulatedClock:
-    """A clock that moves only when told to."""
+    """A clock that moves only when it is set."""
 
     def __init__(self, start: datetime) -> None:
         self._now = start

@@ -30,8 +30,8 @@ _SPARE = 50
 NICENESS = 5
 """How far the thread that grows a graph steps back."""
 _THREADS = 8
-"""Threads that add to a graph that has to be there soon, each an equal part. The first asks for the interpreter at
-every vector, and beside busy threads waits for it milliseconds each time; the others never do."""
+"""Threads that add to a graph that has to be there soon, each an equal part. The first needs the interpreter
+lock at every vector and may wait milliseconds for it beside busy threads; the others never need it."""
 _PAGES_WAITING = 4
 """Pages of vectors that may wait for the graph."""
 
@@ -147,7 +147,7 @@ def grow_vectors(
 ) -> None:
     """Write the vectors of a base that lies in one folder, and further ones behind them, into another.
 
-    `go_on` is asked now and then, and raises when they are not wanted any more.
+    `go_on` is called now and then; it raises to cancel the writing.
     """
     old = len(base.places)
     _write_rows(folder / MATRIX, base.matrix, fresh)

@@ -282,7 +282,7 @@ class ResearchSpans:
 
 
 def _of_stage(answer: TracedAnswer, timed: TimedStage) -> tuple[CheckpointResult, Mapping[str, Attribute]]:
-    """What a stage's checkpoint came to, and what is told of the stage itself."""
+    """Return the result of a stage's checkpoint, and the attributes of the stage itself."""
     if timed.stage == Checkpoint.PLAN:
         plan = next(attempt for attempt in answer.plan_attempts if attempt.number == timed.attempt)
         mode = {} if plan.decision is None else {"assay.iteration_mode": plan.decision.mode.value}

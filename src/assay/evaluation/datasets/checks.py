@@ -479,7 +479,7 @@ def is_unlabelled(case: Case) -> bool:
 
 
 def find_unlabelled_cases(dataset: Dataset) -> Iterator[Finding]:
-    """Return one finding about generated cases that nobody has accepted."""
+    """Return one finding about generated cases that are not labelled."""
     found = [case.id for case in dataset.cases if is_unlabelled(case)]
     if found:
         message = f"{len(found):,} of {len(dataset.cases):,} cases were generated and are not labelled: {some(found)}"

@@ -274,7 +274,7 @@ def tune(
 
 
 def _find_lost(found: NDArray[np.float64], of: Sequence[str], wanted: Sequence[str]) -> NDArray[np.bool_]:
-    """Which cases each choice would lose, in the order of `wanted`; a case that is not found cannot be lost."""
+    """Return the cases each choice would lose; a case that is not found cannot be lost."""
     gone = (found[IN_FORCE] > 0.0) & (found == 0.0)
     place = {case: at for at, case in enumerate(of)}
     lost = np.zeros((len(found), len(wanted)), dtype=bool)

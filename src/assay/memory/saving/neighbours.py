@@ -65,7 +65,7 @@ class Pair:
     agrees: bool
     same_subject: bool
     adds: bool = False
-    """The draft agrees, and says more."""
+    """Whether the draft agrees and adds something."""
     distinct: bool = False
     """They are about different things."""
     reasons: tuple[str, ...] = ()
@@ -129,8 +129,8 @@ def foremost(verdicts: Sequence[Verdict]) -> Verdict:
 
 # --- Neighbours: nominated by the index, measured exactly, judged by the two checks ---
 #
-# Nominating happens before the write lock is taken. Under the lock, whatever changed since is measured too, so that
-# two writers with the same thought never both store it.
+# Candidates are found before the write lock is taken. Under the lock, memories that changed since are measured too, so
+# that two writers with the same note never both store it.
 
 Vector = NDArray[np.float32]
 LOOSELY_RELATED = 0.5
@@ -166,7 +166,7 @@ class Neighbour:
     """Whether this draft may not touch it."""
 
     def to_nearest(self) -> Nearest:
-        """As the outcome of a save tells it."""
+        """Return the neighbour as the outcome of a save lists it."""
         return Nearest(
             memory_id=self.memory.id,
             title=self.memory.title,
@@ -206,7 +206,7 @@ def nominate(work: Work, indexes: Indexes, prepared: Prepared, standing: Standin
 def _find_replaced(
     view: View, mean: Vector, model: str, near_mean: Sequence[Found], options: SaveOptions
 ) -> frozenset[int]:
-    """Memories that hold no longer and are among the first `asked` of all; `near_mean` are those that hold."""
+    """Return superseded memories among the first `options.asked` of all; `near_mean` are the current ones."""
     # Looked for among the replaced passages alone: most stores have few of them or none.
     gone = view.nearest(mean, model=model, limit=options.asked, allowed=view.find_allowed_only(_EVER, without=_HOLDING))
     nearest_of_all = sorted([*near_mean, *gone], key=lambda passage: (-passage.score, passage.number))[: options.asked]
@@ -270,10 +270,10 @@ class Judge:
         ranked = sorted(((_cosine(mean, other), number) for number, other in means.items()), key=_nearest_first)
         near = self._choose_nearest(self._holding(work, ranked))
         self._compare(work, near)
-        return [self._neighbour(one) for one in near]
+        return [self._neighbour(neighbour) for neighbour in near]
 
     def of_passages(self, work: Work, passages: Mapping[int, float], known: Collection[Neighbour]) -> list[Neighbour]:
-        """Documents of persons, by the paragraph that is nearest to a program's draft, where it says something else."""
+        """Return persons' documents with a paragraph near a program's draft that the draft restates differently."""
         near = dict(islice(passages.items(), PASSAGES_COMPARED))
         if not near:
             return []
@@ -292,7 +292,7 @@ class Judge:
         if not compared_rows:
             return []
         memories = work.memories.by_numbers(sorted({row.memory_number for row, _ in compared_rows}))
-        judged = {one.memory.id for one in known if one.verdict is not Verdict.STORE}
+        judged = {neighbour.memory.id for neighbour in known if neighbour.verdict is not Verdict.STORE}
         found: list[Neighbour] = []
         for row, restated in compared_rows:
             memory = memories.get(row.memory_number)
@@ -324,9 +324,9 @@ class Judge:
         near = list(islice(holding, most))
         if not self._prepared.draft.automated:
             return near
-        left = most - sum(self._is_protected(one.memory) for one in near)
+        left = most - sum(self._is_protected(neighbour.memory) for neighbour in near)
         related = takewhile(lambda one: one.similarity >= LOOSELY_RELATED, holding)
-        return near + list(islice((one for one in related if self._is_protected(one.memory)), left))
+        return near + list(islice((neighbour for neighbour in related if self._is_protected(neighbour.memory)), left))
 
     def _shares_label(self, memory: MemoryRecord) -> bool:
         """Whether title or a trigger is the same; headings are shared by many documents."""
@@ -338,7 +338,7 @@ class Judge:
         return is_protected(memory, self._prepared.draft)
 
     def _holding(self, work: Work, ranked: Sequence[tuple[float, int]]) -> Iterator[_Near]:
-        """Ranked memories that still hold, read as they are wanted: most that were nominated are never looked at."""
+        """Yield the ranked memories that are current; they are read in small groups, since most are never needed."""
         size = self._options.neighbours
         for start in range(0, len(ranked), size):
             some = ranked[start : start + size]
@@ -349,15 +349,15 @@ class Judge:
 
     def _compare(self, work: Work, near: Sequence[_Near]) -> None:
         """Compare the draft with those it was not compared with before."""
-        # Below, whatever the checks would say, the draft is stored; they are not cheap, and the lock is held.
-        wanted = [one for one in near if self._is_compared(one) and one.key not in self._judged]
+        # Below this similarity the draft is stored in any case; the slow checks are skipped, since the lock is held.
+        wanted = [neighbour for neighbour in near if self._is_compared(neighbour) and neighbour.key not in self._judged]
         if not wanted:
             return
         draft = self._prepared.labelled
-        paths = work.memories.headings_of([one.memory.id for one in wanted])
-        for one in wanted:
-            old = label_memory(one.memory, last_headings(paths.get(one.memory.id, ())))
-            self._judged[one.key] = compare_texts(old, draft, one.similarity)
+        paths = work.memories.headings_of([neighbour.memory.id for neighbour in wanted])
+        for neighbour in wanted:
+            old = label_memory(neighbour.memory, last_headings(paths.get(neighbour.memory.id, ())))
+            self._judged[neighbour.key] = compare_texts(old, draft, neighbour.similarity)
 
     def _is_compared(self, near: _Near) -> bool:
         least = LOOSELY_RELATED if self._is_protected(near.memory) else self._profile.related
@@ -380,7 +380,7 @@ def _unlike(similarity: float) -> Pair:
 
 
 def label_memory(memory: MemoryRecord, headings: tuple[str, ...] = ()) -> Labelled:
-    """A stored memory as the checks read it."""
+    """Convert a stored memory to the form that the checks read."""
     return Labelled(
         title=memory.title,
         body=memory.body,
@@ -391,7 +391,7 @@ def label_memory(memory: MemoryRecord, headings: tuple[str, ...] = ()) -> Labell
 
 
 def is_protected(memory: MemoryRecord, draft: Draft) -> bool:
-    """Whether a draft may not take a memory's place: a program wrote the draft, and a person stands behind the memory.
+    """Whether a draft may not replace a memory: a program wrote the draft, and a person wrote the memory.
 
     A document that was taken in from a file gives way to the same file taken in again, and to no other program.
     """
@@ -402,7 +402,7 @@ def is_protected(memory: MemoryRecord, draft: Draft) -> bool:
 
 
 def _cosine(one: Vector, other: Vector) -> float:
-    """Rounded to what vectors kept in half precision can tell apart, so that equal texts are exactly alike."""
+    """Return the cosine, rounded to the precision of float16 vectors, so that equal texts have exactly 1."""
     return min(1.0, round(float(one @ other), 6))
 
 
@@ -441,22 +441,28 @@ class CopyWatch:
     ) -> Doubt | None:
         """What is doubtful about a draft beside the memories near it; `replaced` are those that hold no longer."""
         # A gate that is enforced turns away what merely repeats.
-        holding = [one.memory for one in near if one.pair.agrees and (one.pair.adds or not enforced)]
+        holding = [
+            neighbour.memory for neighbour in near if neighbour.pair.agrees and (neighbour.pair.adds or not enforced)
+        ]
         gone = self.work.memories.by_numbers(replaced).values() if replaced else ()
-        found = find_copied(draft, (*holding, *(one for one in gone if one.superseded_at)), self.work.scope.principal)
+        found = find_copied(
+            draft, (*holding, *(memory for memory in gone if memory.superseded_at)), self.work.scope.principal
+        )
         return found or self._beside_others(near) or self._alike(near)
 
     def _beside_others(self, near: Iterable[Neighbour]) -> Doubt | None:
         principal = self.work.scope.principal
-        if not any(one.memory.written_by != principal and one.verdict is not Verdict.STORE for one in near):
+        if not any(
+            neighbour.memory.written_by != principal and neighbour.verdict is not Verdict.STORE for neighbour in near
+        ):
             return None
         most = self.options.copies
         said = f"at least {most} notes close to what others wrote, within a day"
         return Doubt("copies", said, kept=True) if self._reaches(most, self.profile.related, of_others=True) else None
 
     def _alike(self, near: Iterable[Neighbour]) -> Doubt | None:
-        replacing = any(one.verdict in REPLACING and not one.protected for one in near)
-        if replacing or not any(one.pair.similarity >= self.profile.merge for one in near):
+        replacing = any(neighbour.verdict in REPLACING and not neighbour.protected for neighbour in near)
+        if replacing or not any(neighbour.pair.similarity >= self.profile.merge for neighbour in near):
             return None
         most = self.options.alike
         said = f"at least {most} notes that are all alike, within a day"
@@ -475,11 +481,11 @@ class CopyWatch:
 
 
 def find_copied(draft: Draft, others: Iterable[MemoryRecord], principal: str) -> Doubt | None:
-    """What is said of a draft that takes over a note of another writer."""
-    for one in others:
-        if one.written_by != principal and share_taken_over(one.body, draft.body) >= TAKEN_OVER:
-            again = "" if one.superseded_at is None else ", which holds no longer"
-            said = f"the note {one.id} of another writer{again}, word for word"
+    """Return a doubt about a draft that copies the note of another writer; None if it copies none."""
+    for other in others:
+        if other.written_by != principal and share_taken_over(other.body, draft.body) >= TAKEN_OVER:
+            again = "" if other.superseded_at is None else ", which holds no longer"
+            said = f"the note {other.id} of another writer{again}, word for word"
             return Doubt("copy", f"{said}; save what is new as a note of its own", kept=True)
     return None
 

@@ -58,7 +58,7 @@ _FEW: Final = 16
 
 
 class Precise:
-    """Scores passages for one query, whose terms have these idfs. Inside, a term stands between two spaces."""
+    """Scores passages for one query by the idf of its terms. Terms are matched with a space on either side."""
 
     def __init__(self, parsed: ParsedQuery, idf: Mapping[str, float]) -> None:
         self._parsed = parsed
@@ -134,7 +134,7 @@ class Precise:
 def inverse_frequencies(parsed: ParsedQuery, frequency: Callable[[str], int], document_count: int) -> dict[str, float]:
     """The idf of each term, `ln(1 + (n - df + 0.5) / (df + 0.5))`, as BM25 has it; above 0 for every frequency.
 
-    A prefix stands for words of any frequency and weighs as much as the mean term, or 1 when it stands alone.
+    A prefix can match words of any frequency, so it weighs as much as the mean term, or 1 if there is no other term.
     """
     known = {term: inverse_frequency(frequency(term), document_count) for term in parsed.terms}
     mean = math.fsum(known.values()) / len(known) if known else 1.0
@@ -201,7 +201,7 @@ class Ask:
     """Which passages may be offered; None: all."""
     options: SearchOptions
     channels: tuple[Channel, ...] = ()
-    """All that are asked in this search."""
+    """All channels that run in this search."""
     expanded: bool = False
     """Whether words of the first results may join the query."""
     neighbours: Callable[[], Sequence[tuple[str, float]]] = tuple
@@ -230,7 +230,7 @@ def search_vectors(ask: Ask) -> Offer:
     if view.model != vector.model:
         raise _other_model(ask, view.model, vector.model)
     found = view.nearest(vector.values, model=vector.model, limit=ask.limit, allowed=ask.allowed)
-    return [(one.number, one.score) for one in found]
+    return [(passage.number, passage.score) for passage in found]
 
 
 def _other_model(ask: Ask, active: str | None, model: str) -> ChannelUnavailable:
@@ -304,7 +304,7 @@ def search_stems(ask: Ask) -> Offer:
 def _search_lexical_index(ask: Ask, view: View, asked: Mapping[str, float], limit: int) -> Offer:
     if not asked:
         return []
-    return [(one.number, one.score) for one in view.lexical(asked, limit=limit, allowed=ask.allowed)]
+    return [(passage.number, passage.score) for passage in view.lexical(asked, limit=limit, allowed=ask.allowed)]
 
 
 def _find_expansion_terms(ask: Ask, view: View, first: Offer) -> dict[str, float]:
@@ -401,8 +401,8 @@ def search_graph(work: Work, seeds: Mapping[str, float]) -> list[GraphNeighbour]
 
 
 def _score_neighbours(reached: Iterable[Reached], shares: Mapping[str, float]) -> Iterable[GraphNeighbour]:
-    for one in reached:
-        yield GraphNeighbour(one.memory_id, one.strength * shares[one.seed], one.strength, one.hops)
+    for reach in reached:
+        yield GraphNeighbour(reach.memory_id, reach.strength * shares[reach.seed], reach.strength, reach.hops)
 
 
 # --- The registry of channels, and the decorator `@channel` ---
@@ -456,8 +456,8 @@ def channel(
         @channel("bookmarks", weight=0.2)
         def find_bookmarks(ask: Ask) -> list[tuple[str, float]]: ...
 
-    `weight` is what its vote counts beside the others (meaning has 0.7, words 0.3). It is asked in the `modes` given,
-    and whenever a search names it.
+    `weight` is its weight in fusion (`vector` has 0.7, `bm25` 0.3). The channel runs in the given `modes`, and in every
+    search that names it.
     """
 
     def add(function: Function) -> Function:
