@@ -54,7 +54,7 @@ def test_tune_fusion_keeps_what_cannot_be_bettered(run: Run, tmp_path: Path) -> 
         (["--range", "bm25=high"], "cannot be read"),
         (["--range", "smell=1:2"], "smell"),
         (["--method", "borda"], "borda"),
-        (["-s", "run:x.trec"], "does not tell"),
+        (["-s", "run:x.trec"], "does not report what its channels found"),
         (["-n", "0"], "configurations"),
     ],
 )
