@@ -163,7 +163,7 @@ def _secret_rules() -> Iterator[re.Pattern[Any]]:
 MADE: Mapping[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "memory/searching/query.py:_says": _of("assay.memory.searching.query", "CUES"),
     "memory/searching/query.py:_opens": _of("assay.memory.searching.query", "CUES"),
-    "memory/searching/query.py:_shaped": _of("assay.memory.searching.query", "CUES"),
+    "memory/searching/query.py:_case_sensitive_cue": _of("assay.memory.searching.query", "CUES"),
     "memory/saving/spam_filter.py:_cue": _of("assay.memory.saving.spam_filter", "_CUES"),
     "text/secrets/addresses.py:find_kubernetes_secrets": _compiled(r"^(?![ \t]{5,}|[ \t]*$)", flags=re.MULTILINE),
     "text/secrets/rules.py:compile_pattern": lambda: list(_secret_rules()),

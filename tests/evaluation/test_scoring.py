@@ -19,7 +19,7 @@ from assay.errors import MissingExtra, NothingMeasured, UnknownMetric
 from assay.evaluation.measure import MeasureRequest, measure_files
 from assay.evaluation.results import RunResult
 from assay.evaluation.running.planning import RunOptions
-from assay.evaluation.running.runner import as_row, detectable, run, sentence
+from assay.evaluation.running.runner import COLUMNS, as_row, detectable, run, sentence
 from assay.formats.trec import write_trec_qrels
 from assay.metrics.engine import ScoringRules
 from assay.metrics.outcomes import NO_JUDGE_ASKED
@@ -227,6 +227,19 @@ def test_a_row_for_the_store_has_the_fixed_columns_it_knows() -> None:
     assert (row.recall_at_5, row.mrr_at_10) == (0.75, None)
     assert row.per_query_results["recall@5"] == {"q1": 1.0, "q2": 1.0, "q3": 0.0, "q4": 1.0}
     assert row.query_count == 4
+
+
+def test_a_run_over_an_agent_memory_fills_the_columns_of_its_metrics() -> None:
+    lists = {
+        "c1": retrieved("crit", "norm"),
+        "c2": retrieved("norm", unboosted=("imp", "norm")),
+        "c3": retrieved("imp", "crit"),
+        "c4": retrieved(),
+    }
+    row = as_row(measured(lists, ",".join(COLUMNS.values())))
+    values = {column: getattr(row, column) for column in COLUMNS}
+    assert values == {column: row.metrics_json["metrics"][name]["value"] for column, name in COLUMNS.items()}
+    assert None not in values.values()
 
 
 def test_what_a_set_can_see_shrinks_with_its_size_and_grows_with_its_spread() -> None:

@@ -309,6 +309,11 @@ COLUMNS = {
     "ndcg_at_20": "ndcg@20",
     "recall_at_5": "recall@5",
     "recall_at_10": "recall@10",
+    "constitutional_surfacing_rate": "constitutional_surfacing@5",
+    "importance_weighted_recall": "importance_weighted_recall@10",
+    "cold_start_mrr": "cold_start_mrr@10",
+    "session_personalization_lift": "personalisation_lift@10",
+    "causal_chain_completeness": "causal_chain_completeness@10",
 }
 """The columns that have a metric of their own."""
 _INTERVAL_OF = "ndcg@10"
