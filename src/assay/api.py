@@ -325,7 +325,7 @@ def _system(
 
     if not callable(system):
         raise UnknownSystem(
-            f"{type(system).__name__} is no system", remedy="Give a function of (query, k), a Memory, or a name."
+            f"{type(system).__name__} is not a system", remedy="Give a function of (query, k), a Memory, or a name."
         )
     return PythonFunction(system), False
 

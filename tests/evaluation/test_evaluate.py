@@ -46,7 +46,7 @@ def test_a_memory_is_evaluated_as_it_is_and_stays_open(tmp_path: Path) -> None:
 
 
 def test_what_is_no_system_or_dataset_is_told() -> None:
-    with pytest.raises(UnknownSystem, match="int is no system"):
+    with pytest.raises(UnknownSystem, match="int is not a system"):
         evaluate(dataset(), 7)  # type: ignore[arg-type]
     with pytest.raises(RecordNotFound, match="hotell"):
         evaluate("hotell", right)

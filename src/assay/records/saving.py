@@ -377,7 +377,7 @@ class Skip:
 
     place: str
     reason: str
-    """One word: `hidden`, `kind`, `outside`, `link`, `unreadable`, `binary`, `encoding`, `empty`, `size`, `json`,
+    """One of `hidden`, `kind`, `outside`, `link`, `unreadable`, `binary`, `encoding`, `empty`, `size`, `json`,
     `record`, `refused`."""
     detail: str
     line: int | None = None

@@ -58,7 +58,7 @@ def judge_verdict(verdict: PanelVerdict) -> VerdictStanding:
         first = next(result for result in lost if result.outcome is RoleOutcome.UNREADABLE)
         return VerdictStanding(CheckpointState.JUDGE_FAILED, f"{_outcomes(verdict)}: {first.reason}")
     return VerdictStanding(
-        CheckpointState.SKIPPED, f"{_outcomes(verdict)}: {lost[0].reason}" if lost else "nobody evaluates"
+        CheckpointState.SKIPPED, f"{_outcomes(verdict)}: {lost[0].reason}" if lost else "there is no evaluator"
     )
 
 

@@ -256,14 +256,14 @@ def _found(surface: Surface, run: str, runs: Path | None) -> tuple[RunResult, Da
     dataset = place.dataset(result.manifest.dataset)
     if dataset is None or dataset.content_hash != result.manifest.instrument.get("dataset"):
         raise NothingMeasured(
-            f"the dataset {result.manifest.dataset} of the run {result.name} is not at hand as it was",
+            f"the dataset {result.manifest.dataset} of the run {result.name} is missing or has changed",
             remedy="Import it again as it was when the run was made: assay dataset import.",
         )
     return result, dataset
 
 
 def _scores(surface: Surface, store: Store, judge: Judging, labels: Labels, run_id: str) -> list[float]:
-    """What the judge said of those cases of a run that nobody labelled."""
+    """The verdicts on those cases of a run that have no label."""
     labelled = {case_key(case.input) for case in labels.cases}
     with store.reading(surface.scope) as work:
         found = [

@@ -23,7 +23,7 @@ MetricsOption = Annotated[
     list[str], typer.Option("--metrics", "-m", metavar="LIST", help="Such as ndcg@10,mrr@10; see `assay metrics`.")
 ]
 LevelOption = Annotated[int, typer.Option("--relevance-level", "-l", help="The lowest grade that is relevant.")]
-DepthOption = Annotated[int | None, typer.Option("--depth", help="Look at so many results of each query only.")]
+DepthOption = Annotated[int | None, typer.Option("--depth", help="Count only the first N results of each query.")]
 AbsentOption = Annotated[
     str, typer.Option("--absent", metavar="empty|skip", help="What a judged query without results counts as.")
 ]

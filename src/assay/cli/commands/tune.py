@@ -232,7 +232,7 @@ def _read(file: Path) -> Iterator[LabelledPair]:
             yield LabelledPair(str(row["first"]), str(row["second"]), PairLabel(row["label"]))
         except (ValueError, KeyError, TypeError) as problem:
             raise MalformedFile(
-                f"line {number} of {file} is no labelled pair ({problem})",
+                f"line {number} of {file} is not a labelled pair ({problem})",
                 remedy='Write {"first": ..., "second": ..., "label": "same", "conflict" or "different"}.',
             ) from problem
 
