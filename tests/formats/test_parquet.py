@@ -67,7 +67,7 @@ def test_a_table_of_cases_is_known_by_its_columns(tmp_path: Path) -> None:
         ("qrels", [{"query-id": "q1", "corpus-id": "a", "score": one} for one in (0, 1)], "judges 'a' 0 and 1"),
         ("corpus", [{"_id": "a", "text": "x"}, {"_id": "a", "text": "y"}], "line 2: id 'a' was given on line 1"),
         ("corpus", [{"_id": "a", "txt": "x"}], "line 1: the document has no 'text'"),
-        ("queries", [{"_id": "q1", "text": "x", "metadata": "{"}], "metadata '{' is no JSON"),
+        ("queries", [{"_id": "q1", "text": "x", "metadata": "{"}], "metadata '{' is not JSON"),
     ],
 )
 def test_a_row_that_is_wrong_is_named(tmp_path: Path, name: str, rows: list[dict[str, Any]], message: str) -> None:

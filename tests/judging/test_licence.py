@@ -94,7 +94,7 @@ def test_a_calibration_without_repeats_licenses_nobody(tmp_path: Path, clock: Fi
     judge, options = judge_of(reading_answers(told)), CalibrationOptions(sample=6, repeats=1)
     found = calibrate(judge, labels(tmp_path, *graded(36)), clock=clock, options=options).calibration
     assert not found.passed
-    assert "no case was asked again" in found.figures["shortcomings"][0]
+    assert "no case was judged twice" in found.figures["shortcomings"][0]
 
 
 def test_a_calibration_asks_the_present_model_whatever_the_cache_holds(tmp_path: Path, clock: FixedClock) -> None:

@@ -45,12 +45,12 @@ def test_a_query_without_words_is_refused() -> None:
 
 
 def test_an_answer_that_cites_nothing_is_refused() -> None:
-    with pytest.raises(BadValue, match="without citing"):
+    with pytest.raises(BadValue, match="without a citation"):
         Synthesis(text="It is 40.", statements=(Statement(text="It is 40.", citations=()),))
 
 
 def test_an_answer_that_cites_what_is_not_listed_is_refused() -> None:
-    with pytest.raises(BadValue, match="without citing"):
+    with pytest.raises(BadValue, match="without a citation"):
         Synthesis(
             text="It is 40 [2].",
             statements=(Statement(text="It is 40.", citations=(2,)),),

@@ -118,10 +118,10 @@ def empty_belongings(tenant: str) -> Belongings:
 async def try_new_route(services: Services, clock: FixedClock, endpoint: Any) -> Report:
     """What the matrix says of a route that somebody adds."""
     app: Any = build(services, open_to_this_machine=False)
-    inner: FastAPI = app._app
+    inner: FastAPI = app.app
     inner.add_api_route("/api/new", endpoint, methods=["GET"], response_model=None)
     (route,) = [route for route in inner.routes if isinstance(route, Route) and route.path == "/api/new"]
-    app._table = type(app._table)(inner.routes)
+    app.table = type(app.table)(inner.routes)
     belongings = {tenant: empty_belongings(tenant) for tenant in TENANTS}
     callers = callers_of(services, clock)
     matrix = _Matrix(services, Asgi(app), callers, belongings)

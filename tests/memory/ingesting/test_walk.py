@@ -157,7 +157,7 @@ def test_paths_that_share_nothing_but_the_disk_need_a_root(root: Path) -> None:
 def test_a_path_that_is_not_there_is_named(root: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere\.md"):
         walk([root / "nowhere.md"], root=root)
-    with pytest.raises(InputError, match="no folder"):
+    with pytest.raises(InputError, match="is not a folder"):
         walk([], root=root / "nowhere")
 
 
