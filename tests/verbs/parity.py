@@ -1,17 +1,19 @@
 """Compares every verb on every surface. Run it by itself to see the numbers:
 
-python -m tests.verbs.parity
+python -m tests.verbs.parity [--postgres]
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from reliability.servers import postgres
 from tests.verbs.examples import EXAMPLES, Example
 from tests.verbs.surfaces import Answer, Given, Place, Tenant, configured_at, place_at, surfaces_of
 
@@ -100,18 +102,23 @@ def _masked(verb: Verb[Any, Any], answer: Answer) -> Answer:
     return Answer(shown, answer.error)
 
 
-def main() -> int:
-    """Compare everything on a SQLite store, and print the numbers."""
+def main(arguments: Sequence[str]) -> int:
+    """Compare everything on a SQLite store, or with `--postgres` on a server started for it, and print the numbers."""
     report = Report()
-    with tempfile.TemporaryDirectory() as folder, place_at(Path(folder), str(Path(folder) / "notes.db")) as place:
+    with ExitStack() as opened:
+        folder = Path(opened.enter_context(tempfile.TemporaryDirectory()))
+        db = opened.enter_context(postgres()) if "--postgres" in arguments else str(folder / "notes.db")
+        place = opened.enter_context(place_at(folder, db))
         for name in EXAMPLES:
             compare(place, VERBS[name], report)
+        backend = place.services.engine.store.backend_name
     sys.stdout.write(
-        f"{len(report.verbs)} verbs, {report.comparisons} comparisons, {len(report.differences)} differences\n"
+        f"{backend}: {len(report.verbs)} verbs, {report.comparisons} comparisons, "
+        f"{len(report.differences)} differences\n"
     )
     sys.stdout.write("".join(f"  {difference}\n" for difference in report.differences))
     return 1 if report.differences else 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(sys.argv[1:]))
