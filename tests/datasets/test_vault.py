@@ -30,9 +30,10 @@ LEAST = {
     "multi_hop": 15,
     "recency/conflict": 12,
     "adversarial": 12,
-    "unanswerable": 15,
+    "unanswerable": 60,
     "scope": 12,
 }
+UNANSWERABLE_KINDS = ("missing-detail", "false-premise", "other-entity")
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +87,7 @@ def test_the_checks_of_datasets_find_nothing_wrong() -> None:
 
 def test_it_has_enough_notes_and_cases(vault: Dataset) -> None:
     assert 70 <= len(vault.documents) <= 90
-    assert len(vault.cases) >= 120
+    assert len(vault.cases) >= 200
 
 
 @pytest.mark.parametrize("category", LEAST)
@@ -254,6 +255,30 @@ def test_nothing_is_above_zero_where_there_is_no_answer(vault: Dataset) -> None:
     for one in of(vault, "unanswerable"):
         assert len(one.labels) >= 3, one.id
         assert set(one.labels.values()) == {0}, one.id
+
+
+@pytest.mark.parametrize("kind", UNANSWERABLE_KINDS)
+def test_each_kind_of_unanswerable_question_is_there_often_enough(vault: Dataset, kind: str) -> None:
+    assert sum(kind in one.tags for one in of(vault, "unanswerable")) >= 20
+
+
+def test_an_unanswerable_question_has_one_tag_that_says_why(vault: Dataset) -> None:
+    for one in of(vault, "unanswerable"):
+        assert len(set(one.tags) & set(UNANSWERABLE_KINDS)) == 1, one.id
+
+
+def test_the_words_of_unanswerable_questions_occur_in_the_notes(vault: Dataset) -> None:
+    """Otherwise a system could tell from the words alone that there is no answer."""
+    known = {word for one in vault.documents for word in words(f"{one.title} {one.text}")}
+    for one in of(vault, "unanswerable"):
+        asked = set(words(one.query))
+        assert len(asked & known) >= 0.75 * len(asked), (one.id, asked - known)
+
+
+def test_reference_answers_are_given_for_every_answerable_question(vault: Dataset) -> None:
+    answerable = [one for one in vault.cases if one.answerable]
+    assert len(answerable) >= 145
+    assert [one.id for one in answerable if not (one.reference_answer or "").strip()] == []
 
 
 def test_the_whole_scale_is_used_and_most_notes_are_needed_somewhere(vault: Dataset) -> None:

@@ -151,7 +151,7 @@ REQUIREMENTS = {
     ),
     "vault": Requirements(
         documents=70,
-        cases=120,
+        cases=200,
         formats={"MARKDOWN": 70},
         categories={
             "factual": 25,
@@ -160,7 +160,7 @@ REQUIREMENTS = {
             "multi_hop": 15,
             "recency/conflict": 12,
             "adversarial": 12,
-            "unanswerable": 15,
+            "unanswerable": 60,
             "scope": 12,
         },
         difficulties={"easy": 20, "medium": 20, "hard": 20},
