@@ -163,7 +163,7 @@ def taken(question: str, passages: Sequence[Passage], embedder: Embedder) -> Tak
     """What evaluating plan, passages and answer costs; making them is not counted."""
     panel = builtin_panel(embedder)
     plan = RulePlanner().plan(question)
-    synthesis = ExtractiveSynthesiser(partial(Evidence, embedder=embedder)).synthesise(question, passages)
+    synthesis = ExtractiveSynthesiser(embedder).synthesise(question, passages)
     begun = (time.perf_counter(), time.process_time())
     for checkpoint in Checkpoint:
         material = Material(

@@ -113,6 +113,8 @@ class Passage:
     heading_path: str = ""
     score: float | None = None
     """As the search gave it; None: not known."""
+    channels: Mapping[str, float] = field(default_factory=dict)
+    """The score of each channel that found it, on the channel's own scale."""
     updated_at: datetime | None = None
     superseded: bool = False
 

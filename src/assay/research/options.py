@@ -64,6 +64,9 @@ class ResearchOptions:
     """Whether an answer that fails is made again, once."""
     synthesis_s: float = 60.0
     """How long making one answer may take."""
+    answer_from: float = 0.5
+    """Without a model: how likely the passages must answer a question for it to be answered. Higher: fewer wrong
+    answers, and fewer answers; `bench/README.md` prints the curve."""
     results: int = 8
     """Memories of one search."""
     passages: int = 12
@@ -76,6 +79,7 @@ class ResearchOptions:
     def __post_init__(self) -> None:
         require(self, values.count, "max_attempts", "results", "passages", "widened", "remembered")
         require(self, values.flag, "iterate", "regenerate")
+        require(self, values.share, "answer_from")
         for name in ("max_attempts", "results", "passages", "widened", "synthesis_s"):
             if getattr(self, name) <= 0:
                 raise BadValue(f"{name} {getattr(self, name)} is not above zero", remedy="Give a number above zero.")

@@ -133,6 +133,15 @@ def _passage(hit: Hit, part: HitPassage, scores: dict[int, float]) -> Passage:
         rel_path=hit.rel_path,
         heading_path=part.heading_path,
         score=scores.get(part.position, hit.score),
+        channels=_channel_scores(hit, part.position),
         updated_at=hit.updated_at,
         superseded=hit.superseded_at is not None,
     )
+
+
+def _channel_scores(hit: Hit, position: int) -> dict[str, float]:
+    """What each channel gave a passage, on its own scale."""
+    explained = () if hit.explanation is None else hit.explanation.passages
+    return {
+        str(vote.channel): vote.score for passage in explained if passage.position == position for vote in passage.votes
+    }

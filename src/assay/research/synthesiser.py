@@ -6,46 +6,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.errors import ModelError
-from assay.judging.builtin.judges import answerable
-from assay.judging.builtin.support import Evidence, EvidenceSentence, content, coverage, remove_marks
+from assay.judging.builtin.answerability import EvidenceReading, RankedSentence, read_evidence
+from assay.judging.builtin.support import Evidence, content, coverage, remove_marks
 from assay.judging.injection import InjectionGuard, clean, render_passages, render_question
 from assay.judging.rubric import find_errors
 from assay.models.chat import ChatModel, ChatRequest, Message, storable
 from assay.models.structured import UnreadableReply, ask_structured, last_object
 from assay.records.research import Citation, Passage, Plan, QuestionKind, Statement, Synthesis
-from assay.text.questions import AskedQuestion, read_question
-from assay.text.terms import stems, words
+from assay.text.questions import AskedQuestion, key_words, read_question
+from assay.text.statements import show_statement
+from assay.text.terms import stems_of, words
 
 if TYPE_CHECKING:
+    from assay.embedding.protocol import Embedder
     from assay.judging.prompts import Prompt
 
 # --- The synthesiser that quotes passages ---
 #
 # Nothing is reworded, so nothing can be invented: only the marks of Markdown are left out, and a citation's quotation
-# keeps them, so that it is found in its passage. Sentences are chosen by what they share with the question in words
-# and meaning, each for what the ones before it lack; when the passages do not seem to answer, it says so instead. Text
-# in a passage that gives instructions is a text like any other.
+# keeps them, so that it is found in its passage. Whether to answer is decided by `read_evidence`; the answer begins
+# with the statement that fits the question best, and has as few others as the question needs. Text in a passage that
+# gives instructions is a text like any other.
 
 ANSWER_FROM = 0.5
-"""Passages less likely to answer than this are not made into an answer."""
-STRICTER = 0.75
-"""The same for a second answer: the first one was found wanting."""
+"""Passages less likely to answer than this are not made into an answer; `research.answer_from` of the settings."""
+STRICTER = 0.25
+"""A second answer needs this much more than the first, which failed its evaluation."""
 MOST_QUOTES = 5
-FEWEST_WORDS = 4
-"""A shorter sentence is not understandable without its neighbours."""
-WEAKEST = 0.5
-"""A further sentence needs this share of the first one's score."""
+VALUE_BONUS = 0.1
+"""What a statement gains by having the kind of value that is asked for, such as a price."""
+ALSO_FROM = 0.8
+"""A further statement needs this share of the first one's score; `WIDER_FROM` where several are asked for."""
+WIDER_FROM = 0.65
+FRESH_FROM = 0.3
+"""The share of a further statement's words that the chosen ones do not have."""
+_WIDE = frozenset({QuestionKind.LIST, QuestionKind.PROCEDURE, QuestionKind.REASON, QuestionKind.COMPARISON})
+"""Questions that one statement seldom answers."""
 NOTHING_FOUND = "Nothing was found to answer this from."
 NOT_ANSWERED = "What was found does not answer this."
-
-
-ReadEvidence = Callable[[Sequence[str]], Evidence]
-"""Takes passages apart; with `partial(Evidence, embedder=...)` sentences are compared by meaning too."""
 
 
 class Synthesiser(Protocol):
@@ -58,117 +61,89 @@ class Synthesiser(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _ChosenSentence:
-    place: int
-    score: float
-
-
 class ExtractiveSynthesiser:
     """Answers in the passages' own sentences."""
 
     name = "builtin"
 
-    def __init__(self, read: ReadEvidence = Evidence, *, answer_from: float = ANSWER_FROM) -> None:
-        self._read = read
+    def __init__(self, embedder: Embedder | None = None, *, answer_from: float = ANSWER_FROM) -> None:
+        self._embedder = embedder
         self._answer_from = answer_from
 
     def synthesise(
-        self, question: str, passages: Sequence[Passage], *, plan: Plan | None = None, feedback: str = ""
+        self,
+        question: str,
+        passages: Sequence[Passage],
+        *,
+        plan: Plan | None = None,  # noqa: ARG002 - the question says what is asked; a plan only says how to find it
+        feedback: str = "",
     ) -> Synthesis:
         """An answer with citations, or an abstention; more readily that when an earlier answer was found wanting."""
         asked = read_question(question)
         if not words(asked.text):
             return _abstain("the question has no words", 0.0)
-        evidence = self._read([passage.text for passage in passages])
-        if not evidence.sentences:
+        reading = read_evidence(question, passages, self._embedder)
+        if not reading.evidence.sentences:
             return _abstain("no passage was found", 0.0)
-        chance = answerable(question, evidence).probability
-        if chance < (max(self._answer_from, STRICTER) if feedback else self._answer_from):
-            return _abstain("the passages do not seem to answer the question", chance)
-        chosen = _choose(_key_stems(asked, plan), asked, evidence)
+        least = min(self._answer_from + STRICTER, 1.0) if feedback else self._answer_from
+        if reading.probability < least:
+            return _abstain("the passages do not seem to answer the question", reading.probability)
+        chosen = _choose(asked, reading)
         if not chosen:
-            return _abstain("no sentence of the passages speaks of the question", chance)
-        return _answer(chosen, passages, evidence, chance)
+            return _abstain("no sentence of the passages speaks of the question", reading.probability)
+        return _answer(chosen, passages, reading.evidence, reading.probability)
 
 
-def _key_stems(asked: AskedQuestion, plan: Plan | None) -> list[str]:
-    """The stems a good sentence has: the question's, else the plan's."""
-    found = list(dict.fromkeys(asked.key_stems))
-    if not found and plan is not None:
-        found = stems(" ".join(plan.texts))
-    return found or stems(asked.text)
-
-
-def _choose(wanted: Sequence[str], asked: AskedQuestion, evidence: Evidence) -> list[_ChosenSentence]:
-    """Best first, each for what it adds; then in the order of the passages."""
-    scores = _scores(wanted, asked, evidence)
-    if not scores:
+def _choose(asked: AskedQuestion, reading: EvidenceReading) -> list[int]:
+    """Return the places of the statements to show: the best one, the best for each part, and what adds to them."""
+    ranked = sorted(reading.ranked, key=lambda sentence: (-_worth(sentence), sentence.place))
+    if not ranked or ranked[0].score <= 0:
         return []
-    first = max(scores, key=lambda place: (scores[place], -place))
-    chosen = [_ChosenSentence(place=first, score=scores[first])]
-    while len(chosen) < MOST_QUOTES and (further := _next(scores, chosen, evidence)) is not None:
-        chosen.append(further)
-    order = {sentence.place: number for number, sentence in enumerate(chosen)}
-    best_passage = evidence.sentences[first].passage
-    return sorted(
-        chosen,
-        key=lambda sentence: (_passage(sentence, evidence) != best_passage, sentence.place, order[sentence.place]),
-    )
+    chosen = [ranked[0].place, *_of_parts(asked, ranked, reading.evidence)]
+    least = _worth(ranked[0]) * (WIDER_FROM if asked.kind in _WIDE else ALSO_FROM)
+    most = MOST_QUOTES if asked.kind in _WIDE else 2
+    for sentence in ranked[1:]:
+        if len(chosen) < most and _worth(sentence) >= least and _adds(sentence.place, chosen, reading.evidence):
+            chosen.append(sentence.place)
+    kept = list(dict.fromkeys(chosen))[:MOST_QUOTES]
+    return [kept[0], *_in_reading_order(kept[1:], kept[0], reading.evidence)]
 
 
-def _passage(sentence: _ChosenSentence, evidence: Evidence) -> int:
-    return evidence.sentences[sentence.place].passage
+def _worth(sentence: RankedSentence) -> float:
+    return sentence.score + (VALUE_BONUS if sentence.has_value else 0.0)
 
 
-def _scores(wanted: Sequence[str], asked: AskedQuestion, evidence: Evidence) -> dict[int, float]:
-    shared = {
-        place: coverage(wanted, sentence.stems, evidence)
-        for place, sentence in enumerate(evidence.sentences)
-        if len(words(sentence.text)) >= FEWEST_WORDS and not sentence.text.endswith("?")
-    }
-    nearest = sorted(shared, key=lambda place: (-shared[place], place))[:16]
-    cosines = _cosines(asked.text, nearest, evidence)
-    kinds = {place: _kind_bonus(asked, evidence.sentences[place]) for place in nearest}
-    scores = {place: 0.5 * shared[place] + 0.5 * cosines.get(place, shared[place]) + kinds[place] for place in nearest}
-    return {place: score for place, score in scores.items() if score > 0}
+def _of_parts(asked: AskedQuestion, ranked: Sequence[RankedSentence], evidence: Evidence) -> list[int]:
+    """Return the best statement for each side or part of a question that has several."""
+    parts = asked.sides or (asked.parts if len(asked.parts) > 1 else ())
+    found = []
+    for part in parts:
+        keys = stems_of(key_words(part))
+        best = max(ranked, key=lambda sentence: coverage(keys, evidence.sentences[sentence.place].stems, evidence))
+        if keys and coverage(keys, evidence.sentences[best.place].stems, evidence) > 0:
+            found.append(best.place)
+    return found
 
 
-def _cosines(question: str, places: Sequence[int], evidence: Evidence) -> Mapping[int, float]:
-    if not evidence.has_vectors or not places:
-        return {}
-    rows = evidence.vectors([question, *(evidence.sentences[place].text for place in places)])
-    return {place: max(0.0, float(value)) for place, value in zip(places, rows[1:] @ rows[0], strict=True)}
+def _adds(place: int, chosen: Sequence[int], evidence: Evidence) -> bool:
+    """Return whether a statement says something that the chosen ones do not."""
+    said = {stem for other in chosen for stem in evidence.sentences[other].stems}
+    own = content(evidence.sentences[place].tokens)
+    return place not in chosen and bool(own) and sum(stem not in said for stem in own) / len(own) > FRESH_FROM
 
 
-def _kind_bonus(asked: AskedQuestion, sentence: EvidenceSentence) -> float:
-    """Return a small bonus for a sentence with a number where the question expects one."""
-    exact = any(fact.kind != "name" for fact in sentence.facts)
-    return 0.1 if exact and asked.kind in {QuestionKind.QUANTITY, QuestionKind.TIME} else 0.0
+def _in_reading_order(places: Sequence[int], first: int, evidence: Evidence) -> list[int]:
+    """Return statements of the first one's passage before others, each passage in its own order."""
+    home = evidence.sentences[first].passage
+    return sorted(places, key=lambda place: (evidence.sentences[place].passage != home, place))
 
 
-def _next(scores: Mapping[int, float], chosen: Sequence[_ChosenSentence], evidence: Evidence) -> _ChosenSentence | None:
-    """The sentence that scores best among those that say something the chosen ones do not."""
-    said = {stem for sentence in chosen for stem in evidence.sentences[sentence.place].stems}
-    taken = {sentence.place for sentence in chosen}
-    best: _ChosenSentence | None = None
-    for place, score in scores.items():
-        own = content(evidence.sentences[place].tokens)
-        fresh = sum(stem not in said for stem in own) / len(own) if own else 0.0
-        worth = score * (0.5 + 0.5 * fresh)
-        if place not in taken and fresh > 0.3 and (best is None or worth > best.score):
-            best = _ChosenSentence(place=place, score=worth)
-    return best if best is not None and best.score >= WEAKEST * chosen[0].score else None
-
-
-def _answer(
-    chosen: Sequence[_ChosenSentence], passages: Sequence[Passage], evidence: Evidence, confidence: float
-) -> Synthesis:
+def _answer(chosen: Sequence[int], passages: Sequence[Passage], evidence: Evidence, confidence: float) -> Synthesis:
     statements, quotes = [], dict[int, str]()
-    for pick in chosen:
-        sentence = evidence.sentences[pick.place]
+    for place in chosen:
+        sentence = evidence.sentences[place]
         number = passages[sentence.passage].number
-        statements.append(Statement(text=remove_marks(sentence.text), citations=(number,)))
+        statements.append(Statement(text=remove_marks(show_statement(sentence.text)), citations=(number,)))
         quotes.setdefault(number, sentence.text)
     by_number = {passage.number: passage for passage in passages}
     return Synthesis(

@@ -25,7 +25,6 @@ from assay.analysis.thresholds import RatedSession, tune
 from assay.errors import BadValue, SettingError
 from assay.flags import FlagStates
 from assay.judging.builtin.similar_questions import AlikeQuestions
-from assay.judging.builtin.support import Evidence
 from assay.judging.panel import ModelReviewer, Panel
 from assay.judging.panel_options import PanelOptions
 from assay.judging.persistence import guard_of
@@ -442,7 +441,7 @@ class _Seats:
 
     def makers(self, options: ResearchOptions) -> tuple[Any, Any]:
         """Who plans and who answers."""
-        rules = ExtractiveSynthesiser(partial(Evidence, embedder=self.engine.embedder))
+        rules = ExtractiveSynthesiser(self.engine.embedder, answer_from=options.answer_from)
         if not self.asks_models:
             return RulePlanner(), rules
         prompts, guard = self.dealt.prompts, guard_of(self.engine.store, self.scope)

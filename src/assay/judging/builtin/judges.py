@@ -44,8 +44,9 @@ if TYPE_CHECKING:
 
 # --- Logistic weights ---
 #
-# `coefficients.json` says for each profile which features it weighs, where they were fitted and when. It is the only
-# place where the built-in judges keep what they learned from labelled data.
+# `coefficients.json` says for each profile which features it weighs and where they were fitted; `answerability.json`
+# does the same for passages that a search found. What the built-in judges learned from labelled data is kept nowhere
+# else.
 
 FILE = "coefficients.json"
 
@@ -88,9 +89,9 @@ class Weights:
 
 
 @cache
-def weights_of(profile: Profile) -> Weights:
+def weights_of(profile: str, file: str = FILE) -> Weights:
     """The fitted weights of a profile."""
-    stored: dict[str, Any] = _load_coefficients()["profiles"][profile.value]
+    stored: dict[str, Any] = _load_coefficients(file)["profiles"][profile]
     fields: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()
     }
@@ -98,14 +99,20 @@ def weights_of(profile: Profile) -> Weights:
 
 
 @cache
-def version() -> str:
-    """Return a version that changes with every coefficient; it is stored with each verdict."""
-    return content_hash(_load_coefficients()["profiles"]).removeprefix("sha256:")[:12]
+def fitted_embedder(file: str = FILE) -> str:
+    """Return the embedder whose vectors the coefficients of a file were fitted with."""
+    return str(_load_coefficients(file)["embedder"])
 
 
 @cache
-def _load_coefficients() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(files(__package__).joinpath(FILE).read_text(encoding="utf-8"))
+def version() -> str:
+    """Return a version that changes with every coefficient; it is stored with each verdict."""
+    return content_hash(_load_coefficients(FILE)["profiles"]).removeprefix("sha256:")[:12]
+
+
+@cache
+def _load_coefficients(file: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(files(__package__).joinpath(file).read_text(encoding="utf-8"))
     return found
 
 

@@ -34,7 +34,7 @@ from assay.text.wording import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from assay.embedding.protocol import Embedder, Vectors
 
@@ -75,8 +75,15 @@ def read(text: str, passage: int = 0) -> EvidenceSentence:
 class Evidence:
     """Passages as sentences."""
 
-    def __init__(self, passages: Sequence[str], embedder: Embedder | None = None) -> None:
-        every = [(text, place) for place, passage in enumerate(passages) for text in sentences(passage)]
+    def __init__(
+        self,
+        passages: Sequence[str],
+        embedder: Embedder | None = None,
+        *,
+        split: Callable[[str], Sequence[str]] = sentences,
+    ) -> None:
+        """`split` cuts a passage into the sentences that are looked at."""
+        every = [(text, place) for place, passage in enumerate(passages) for text in split(passage)]
         self.truncated = len(every) > MOST_SENTENCES
         self.sentences = [read(text, place) for text, place in every[:MOST_SENTENCES]]
         self._embedder = embedder
@@ -109,6 +116,11 @@ class Evidence:
         """A sentence with its neighbours of the same passage."""
         around = self.sentences[max(0, place - WINDOW // 2) : place + WINDOW // 2 + 1]
         return [sentence for sentence in around if sentence.passage == self.sentences[place].passage]
+
+    @property
+    def model(self) -> str | None:
+        """The name of the embedder; None: there is none."""
+        return None if self._embedder is None else self._embedder.model
 
     @property
     def has_vectors(self) -> bool:
