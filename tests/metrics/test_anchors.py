@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -23,6 +24,7 @@ ONE = GoldAnchors(supports=(INSTALL,))
 HOPS = GoldAnchors(supports=(INSTALL, USE), required_support_groups=((0,), (1,)))
 UNANSWERABLE = GoldAnchors(supports=(INSTALL,), answerable=False)
 
+DECLINED = GivenAnswer(text="I do not know.", abstained=True)
 OLD = GoldSupport(rel_path="2023.md", dated=datetime(2023, 1, 1, tzinfo=UTC))
 NEW = GoldSupport(rel_path="2025.md", dated=datetime(2025, 1, 1, tzinfo=UTC))
 
@@ -31,8 +33,8 @@ def chunk_of(support: GoldSupport) -> RetrievedChunk:
     return RetrievedChunk(rel_path=support.rel_path, heading_path=support.heading_path)
 
 
-def citing(*supports: GoldSupport) -> GivenAnswer:
-    return GivenAnswer(text="So it is.", references=tuple(chunk_of(support) for support in supports))
+def citing(*supports: GoldSupport, text: str = "So it is.") -> GivenAnswer:
+    return GivenAnswer(text=text, references=tuple(chunk_of(support) for support in supports))
 
 
 def conflict(rule: ConflictRule, *supports: GoldSupport) -> GoldAnchors:
@@ -43,7 +45,8 @@ def test_every_entry_has_its_worked_example() -> None:
     in_work = GoldAnchors(supports=(GoldSupport(rel_path="work/a.md"), GoldSupport(rel_path="home/b.md")))
     newer, both = (conflict(rule, OLD, NEW) for rule in (ConflictRule.CITE_NEWER, ConflictRule.CITE_BOTH))
     shut_out = [{"home/b.md"}, {"work/a.md", "home/b.md"}]
-    cited = [citing(INSTALL), GivenAnswer(text="So it is.", references=(NOISE,))]
+    cited = [citing(INSTALL), GivenAnswer(text="So it is.", references=(NOISE,)), DECLINED]
+    disputed = conflict(ConflictRule.ACKNOWLEDGE_BOTH, OLD, NEW)
     assert anchors.recall_any(HOPS, [ON_LINUX], 5) == Outcome.scored(1)
     check_entries(
         anchors.ENTRIES,
@@ -57,6 +60,7 @@ def test_every_entry_has_its_worked_example() -> None:
             "attribution_hit_rate": mean([anchors.attribution_hit_rate(ONE, answer) for answer in cited]),
             "cite_newer": value(anchors.cite_newer(newer, citing(OLD))),
             "cite_both": value(anchors.cite_both(both, citing(OLD, NEW))),
+            "acknowledge_both": value(anchors.acknowledge_both(disputed, citing(OLD, NEW, text="It is so [1]."))),
         },
     )
 
@@ -204,8 +208,6 @@ def test_without_folder_choice_or_support_there_is_no_scope_to_miss() -> None:
 
 def test_attribution_is_for_answers_to_answerable_questions() -> None:
     assert missing(anchors.attribution_hit_rate(UNANSWERABLE, citing(INSTALL))) is OutcomeKind.NOT_APPLICABLE
-    declined = GivenAnswer(text="I do not know.", abstained=True)
-    assert missing(anchors.attribution_hit_rate(ONE, declined)) is OutcomeKind.ABSTAINED
     assert missing(anchors.attribution_hit_rate(ONE, GivenAnswer(text=""))) is OutcomeKind.SYSTEM_FAILED
     assert anchors.attribution_hit_rate(ONE, citing()) == Outcome.scored(0)
 
@@ -220,7 +222,29 @@ def test_each_conflict_rule_speaks_only_of_its_own_cases() -> None:
 def test_citing_the_newer_note_may_cite_the_older_too() -> None:
     newer = conflict(ConflictRule.CITE_NEWER, NEW, OLD)
     assert anchors.cite_newer(newer, citing(OLD, NEW)) == Outcome.scored(1)
-    assert missing(anchors.cite_newer(newer, GivenAnswer(text=".", abstained=True))) is OutcomeKind.ABSTAINED
+
+
+def test_a_declined_question_cites_nothing_and_counts_as_0() -> None:
+    assert anchors.attribution_hit_rate(ONE, DECLINED) == Outcome.scored(0)
+    assert anchors.cite_newer(conflict(ConflictRule.CITE_NEWER, NEW, OLD), DECLINED) == Outcome.scored(0)
+    assert anchors.cite_both(conflict(ConflictRule.CITE_BOTH, NEW, OLD), DECLINED) == Outcome.scored(0)
+    assert anchors.acknowledge_both(conflict(ConflictRule.ACKNOWLEDGE_BOTH, NEW, OLD), DECLINED) == Outcome.scored(0)
+
+
+def test_acknowledging_both_sides_means_naming_them_in_the_text() -> None:
+    quoted = replace(OLD, snippets=("It is **rising damp**",))
+    disputed = conflict(ConflictRule.ACKNOWLEDGE_BOTH, quoted, NEW)
+    named = citing(OLD, NEW, text="One says damp [1]. The other says condensation [2].")
+    assert anchors.acknowledge_both(disputed, named) == Outcome.scored(1)
+    one_sided = citing(OLD, NEW, text="It is condensation, says the other [2].")
+    assert anchors.acknowledge_both(disputed, one_sided) == Outcome.scored(0)
+    said = citing(NEW, text="It is rising damp, or else condensation [1].")
+    assert anchors.acknowledge_both(disputed, said) == Outcome.scored(1)
+    assert anchors.acknowledge_both(disputed, citing(text="It is damp.")) == Outcome.scored(0)
+    other = conflict(ConflictRule.CITE_BOTH, OLD, NEW)
+    assert missing(anchors.acknowledge_both(other, named)) is OutcomeKind.NOT_APPLICABLE
+    lonely = conflict(ConflictRule.ACKNOWLEDGE_BOTH, OLD)
+    assert missing(anchors.acknowledge_both(lonely, named)) is OutcomeKind.SKIPPED
 
 
 def test_which_note_is_newer_is_never_guessed() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.metrics.examples import check_entries, mean, missing, value
 
 from assay.metrics import answers
+from assay.metrics.answers import MatchedOver
 from assay.records.answers import AnsweredCase, Claim, GivenAnswer, RetrievedChunk, RubricVerdict
 from assay.records.evaluations import Outcome, OutcomeKind, Rate
 
@@ -35,6 +36,12 @@ def answerable(answer: GivenAnswer) -> AnsweredCase:
     return AnsweredCase(answerable=True, answer=answer)
 
 
+CLOSED = "Closed for 14 days"
+MATCHED = (
+    GivenAnswer(text="It stays closed for 14 days", abstained=False),
+    GivenAnswer(text="closed for 10 days", abstained=False),
+    DECLINED,
+)
 THREE_OF_FOUR_DECLINED = [unanswerable(answer) for answer in (DECLINED, DECLINED, SAID, DECLINED)]
 CITED = GivenAnswer(text="a b c d", references=(RetrievedChunk(rel_path="a.md"), RetrievedChunk(rel_path="b.md")))
 CLAIMS = [
@@ -66,6 +73,12 @@ def test_every_entry_has_its_worked_example() -> None:
             "abstention_precision": mean([answers.abstention_precision(case) for case in abstentions]),
             "abstention_recall": mean([answers.abstention_recall(case) for case in THREE_OF_FOUR_DECLINED]),
             "answer_rate": mean([answers.answer_rate(answerable(said)) for said in [SAID] * 8 + [DECLINED] * 2]),
+            "over_abstention_rate": mean(
+                [answers.over_abstention_rate(answerable(said)) for said in [SAID] * 8 + [DECLINED] * 2]
+            ),
+            "reference_match": mean(
+                [answers.reference_match(answerable(said), CLOSED, MatchedOver.ANSWERABLE) for said in MATCHED]
+            ),
             "accuracy_given_answered": mean([answers.accuracy_given_answered(case) for case in given_answers]),
             "risk_coverage_area": value(
                 answers.risk_coverage([judged(5, 0.9), judged(0, 0.6), judged(5, 0.3)]).area,
@@ -99,6 +112,54 @@ def test_without_a_verdict_an_abstention_or_a_blank_answer_there_is_no_score(met
 def test_only_unanswerable_questions_enter_abstention_accuracy_and_hallucination() -> None:
     for metric in (answers.abstention_accuracy, answers.hallucination_rate, answers.abstention_recall):
         assert missing(metric(answerable(DECLINED))) is OutcomeKind.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "expected"),
+    [
+        ("The pool stays closed for 14 days.", CLOSED, 1),
+        ("closed 14 days", CLOSED, 1),
+        ("It closes for fourteen days.", CLOSED, 1),
+        ("Closed for 10 days", CLOSED, 0),
+        ("Closed for days", CLOSED, 0),
+        ("There are 14 rooms", CLOSED, 0),
+        ("It costs 1,200 euros", "1200 euros", 1),
+        ("It costs 2.50 euros", "2.5 euros", 1),
+        ("It costs 25 euros", "2.5 euros", 0),
+        ("Version 1.2.3", "version 1.2.4", 0),
+        ("Ada and Bo", "Ada, Bo, Cy and Di", 1),
+        ("Ada alone", "Ada, Bo, Cy and Di", 0),
+        ("Stopped by the parties", "The party stops it", 1),
+    ],
+)
+def test_an_answer_needs_every_number_and_half_of_the_words_of_the_reference(
+    text: str, reference: str, expected: float
+) -> None:
+    given = GivenAnswer(text=text, abstained=False)
+    assert answers.reference_match(answerable(given), reference) == Outcome.scored(expected)
+
+
+def test_what_a_reference_match_is_counted_over_decides_what_declining_is_worth() -> None:
+    match = answers.reference_match
+    assert missing(match(answerable(DECLINED), CLOSED)) is OutcomeKind.ABSTAINED
+    assert match(answerable(DECLINED), CLOSED, MatchedOver.ANSWERABLE) == Outcome.scored(0)
+    assert missing(match(answerable(DECLINED), CLOSED, MatchedOver.GIVEN)) is OutcomeKind.ABSTAINED
+    assert missing(match(unanswerable(SAID), "", MatchedOver.ANSWERABLE)) is OutcomeKind.NOT_APPLICABLE
+    assert match(unanswerable(SAID), "", MatchedOver.GIVEN) == Outcome.scored(0)
+    assert missing(match(unanswerable(DECLINED), "", MatchedOver.GIVEN)) is OutcomeKind.ABSTAINED
+    assert missing(match(answerable(SAID), "")) is OutcomeKind.NOT_APPLICABLE
+    assert missing(match(answerable(BLANK), CLOSED, MatchedOver.ANSWERABLE)) is OutcomeKind.SYSTEM_FAILED
+
+
+def test_the_share_of_words_that_a_match_needs_can_be_set() -> None:
+    given = answerable(GivenAnswer(text="Ada and Bo", abstained=False))
+    assert answers.reference_match(given, "Ada, Bo, Cy and Di", share=0.75) == Outcome.scored(0)
+
+
+def test_declining_an_answerable_question_is_over_abstention() -> None:
+    assert answers.over_abstention_rate(answerable(DECLINED)) == Outcome.scored(1.0)
+    assert answers.over_abstention_rate(answerable(SAID)) == Outcome.scored(0.0)
+    assert missing(answers.over_abstention_rate(unanswerable(DECLINED))) is OutcomeKind.NOT_APPLICABLE
 
 
 def test_declining_everything_shows_in_the_answer_rate() -> None:

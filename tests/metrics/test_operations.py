@@ -27,6 +27,12 @@ def of_run(metric: str, **facts: Any) -> Outcome:
     return spec.entry.compute.function(spec, RunFacts(**{"latency": {}, "rates": {}, **facts}))
 
 
+def test_the_time_of_judging_is_the_sum_of_its_judges_and_not_guessed_for_old_runs() -> None:
+    assert of_run("judge_time", spent=[{"took_s": 1.5}, {"took_s": 2.0}]) == Outcome.scored(3.5)
+    assert missing(of_run("judge_time", spent=[{"took_s": 1.5}, {}])) is OutcomeKind.SKIPPED
+    assert of_run("judge_time").cause is Cause.NO_JUDGE
+
+
 def timed(*totals: float) -> list[CaseRun]:
     return [CaseRun(total_ms=total) for total in totals]
 
@@ -51,6 +57,7 @@ def test_every_entry_has_its_worked_example() -> None:
             "suite_time": value(of_run("suite_time", elapsed_s=90.0)),
             "judge_tokens": value(of_run("judge_tokens", spent=[metered])),
             "judge_cost": value(of_run("judge_cost", spent=[{"cost_usd": 0.15}, {"cost_usd": 0.06}])),
+            "judge_time": value(of_run("judge_time", spent=[{"took_s": 40.0}, {"took_s": 5.0}])),
             "error_rate": mean([operations.error_rate(run) for run in three_failed]),
             "timeout_rate": mean([operations.timeout_rate(run) for run in three_failed]),
             "empty_response_rate": mean([operations.empty_response_rate(run) for run in [*three_failed[1:], EMPTY]]),

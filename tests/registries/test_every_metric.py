@@ -54,7 +54,13 @@ QUESTIONS = Dataset(
     cases=(
         conflict("newer", ConflictRule.CITE_NEWER),
         conflict("both", ConflictRule.CITE_BOTH),
-        Case(id="good", query="question good", grades=(Grade(document_id="new", grade=1),)),
+        conflict("disputed", ConflictRule.ACKNOWLEDGE_BOTH),
+        Case(
+            id="good",
+            query="question good",
+            grades=(Grade(document_id="new", grade=1),),
+            reference_answer="It was well said, 5 times.",
+        ),
         Case(id="nobody", query="question nobody", answerable=False),
     ),
     relevance_level=1,

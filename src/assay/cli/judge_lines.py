@@ -7,11 +7,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from assay.evaluation.judged_scores import JudgeStanding, metrics_judged_by
-from assay.evaluation.results import format_value
+from assay.evaluation.results import format_run_metric, format_value
+from assay.evaluation.run_metrics import RUN_AREAS, RUN_JUDGING
 from assay.formats.grid import grid
 from assay.judging.calibration import EVIDENCE
 from assay.metrics.aggregate import Aggregate
-from assay.records.evaluations import OutcomeKind
+from assay.metrics.spec import MetricSpec
+from assay.records.evaluations import Outcome, OutcomeKind
 from assay.records.judging import Calibration, Usage
 
 if TYPE_CHECKING:
@@ -31,7 +33,14 @@ def judgement_as_json(judged: JudgedRun) -> dict[str, Any]:
         "run": judged.result.run_id,
         "judges": [standing.as_json() for standing in judged.standings],
         "metrics": metrics,
+        "run_metrics": {str(spec): found.value for spec, found in _run_metrics(judged).items()},
     }
+
+
+def _run_metrics(judged: JudgedRun) -> dict[MetricSpec, Outcome]:
+    """What judging adds to the metrics of the whole run: risk over coverage, tokens, cost and time."""
+    names = {MetricSpec.parse(name) for name in (*RUN_AREAS, *RUN_JUDGING)}
+    return {spec: found for spec, found in judged.result.run_metrics.items() if spec in names}
 
 
 def judgement_lines(judged: JudgedRun) -> Iterator[str]:
@@ -42,6 +51,7 @@ def judgement_lines(judged: JudgedRun) -> Iterator[str]:
         for spec, aggregate in judged.result.aggregates.items()
         if spec.name in names
     ]
+    rows += [(str(spec), format_run_metric(spec, found.value), "", "") for spec, found in _run_metrics(judged).items()]
     yield f"{judged.result.name} on {judged.result.manifest.dataset}"
     yield from grid(rows, indent="  ")
     for standing in judged.standings:
@@ -67,6 +77,8 @@ def _standing(one: JudgeStanding) -> Iterator[str]:
         yield f"  tokens     {_tokens(one.usage)}"
     if one.most_cost_usd is not None and one.usage.requests:
         yield f"  cost       {_cost(one)}"
+    if one.took_s is not None and one.judged:
+        yield f"  time       {one.took_s:.3f} s"
     if one.other_served:
         yield f"  served by  {', '.join(one.served)} ({one.model} was asked)"
     if one.alias:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from assay.evaluation.gating.verdict import beyond
-from assay.evaluation.results import RunResult
+from assay.evaluation.results import RunResult, count_scored, format_run_metric
 from assay.evaluation.run_metrics import SHARES
 from assay.formats.grid import grid
 from assay.metrics.catalog import Better
@@ -16,17 +17,32 @@ LATENCIES = ("p50", "p95", "p99")
 _SHARE = {"channel_contribution": "found", "exclusive_contribution": "found alone"}
 
 
+class _Extra(NamedTuple):
+    """Which columns a table has beside value and interval."""
+
+    counted: bool
+    """How many cases count: where systems answer, since each metric of answers is over other questions."""
+    bounds: bool
+    """Where some case has no value: how far the mean could move."""
+
+    def head(self) -> list[str]:
+        return [*(["counted"] if self.counted else []), *(["worst to best"] if self.bounds else [])]
+
+    def blanks(self) -> list[str]:
+        return ["" for _ in self.head()]
+
+
 def table(runs: Sequence[RunResult], floors: Mapping[str, float]) -> str:
-    """One line a metric, the runs side by side; bounds where some case has no value."""
-    bounds = any(_bounds(run, spec) for run in runs for spec in run.aggregates)
-    of_run = ["[95 %]", *(["worst to best"] if bounds else [])]
-    head = ["metric", *(cell for run in runs for cell in (run.name, *of_run))]
-    rows = [
-        [*_cells(runs, name, floors.get(name), bounds=bounds), *_floor(runs, name, floors)] for name in _metrics(runs)
-    ]
-    rows += [[*_of_run(runs, name, bounds=bounds), *_floor(runs, name, floors)] for name in _run_metrics(runs)]
-    rows += [[*_times(runs, name, bounds=bounds), *_floor(runs, name, floors)] for name in LATENCIES]
-    rows += [[*_rate(runs, name, bounds=bounds), *_floor(runs, name, floors)] for name in runs[0].rates]
+    """One line a metric, the runs side by side; counts where systems answer, bounds where a case has no value."""
+    extra = _Extra(
+        counted=any(run.has_answers for run in runs),
+        bounds=any(_bounds(run, spec) for run in runs for spec in run.aggregates),
+    )
+    head = ["metric", *(cell for run in runs for cell in (run.name, "[95 %]", *extra.head()))]
+    rows = [[*_cells(runs, name, floors.get(name), extra), *_floor(runs, name, floors)] for name in _metrics(runs)]
+    rows += [[*_of_run(runs, name, extra), *_floor(runs, name, floors)] for name in _run_metrics(runs)]
+    rows += [[*_times(runs, name, extra), *_floor(runs, name, floors)] for name in LATENCIES]
+    rows += [[*_rate(runs, name, extra), *_floor(runs, name, floors)] for name in runs[0].rates]
     return "\n".join(grid([[*head, *(["floor", "status"] if floors else [])], *rows]))
 
 
@@ -72,7 +88,7 @@ def _metric_label(spec: MetricSpec, all_of_them: Sequence[MetricSpec]) -> str:
     return f"{spec.name}{f'({inner})' if inner else ''}{'' if spec.cutoff is None else f'@{spec.cutoff}'}"
 
 
-def _cells(runs: Sequence[RunResult], name: str, floor: float | None, *, bounds: bool) -> Iterator[str]:
+def _cells(runs: Sequence[RunResult], name: str, floor: float | None, extra: _Extra) -> Iterator[str]:
     spec = MetricSpec.parse(name)
     yield str(spec) if spec.is_ranking else _metric_label(spec, _specs(runs))
     for run in runs:
@@ -80,7 +96,9 @@ def _cells(runs: Sequence[RunResult], name: str, floor: float | None, *, bounds:
         yield "-" if one is None or one.value is None else beside_floor(one.value, floor)
         limits = None if one is None else one.interval
         yield "-" if limits is None else f"[{_number(limits.low)}, {_number(limits.high)}]"
-        if bounds:
+        if extra.counted:
+            yield count_scored(run, spec)
+        if extra.bounds:
             yield _bounds(run, spec) or "-"
 
 
@@ -103,20 +121,20 @@ def _run_metrics(runs: Sequence[RunResult]) -> list[str]:
     return [name for name in asked if name not in LATENCIES and name not in runs[0].rates]
 
 
-def _of_run(runs: Sequence[RunResult], name: str, *, bounds: bool) -> Iterator[str]:
+def _of_run(runs: Sequence[RunResult], name: str, extra: _Extra) -> Iterator[str]:
     yield name
     for run in runs:
-        yield _number(run.value(name))
-        yield from ["", *([""] if bounds else [])]
+        yield format_run_metric(MetricSpec.parse(name), run.value(name))
+        yield from ["", *extra.blanks()]
 
 
-def _times(runs: Sequence[RunResult], name: str, *, bounds: bool) -> Iterator[str]:
+def _times(runs: Sequence[RunResult], name: str, extra: _Extra) -> Iterator[str]:
     yield f"latency {name}"
     for run in runs:
         value = run.value(name)
         least = "at least " if _is_lower_bound(run, name) else ""
         yield "-" if value is None else f"{least}{value:.1f} ms"
-        yield from ["", *([""] if bounds else [])]
+        yield from ["", *extra.blanks()]
 
 
 def _is_lower_bound(run: RunResult, name: str) -> bool:
@@ -124,13 +142,13 @@ def _is_lower_bound(run: RunResult, name: str) -> bool:
     return TOTAL in run.latency and name in run.latency[TOTAL].at_least
 
 
-def _rate(runs: Sequence[RunResult], name: str, *, bounds: bool) -> Iterator[str]:
+def _rate(runs: Sequence[RunResult], name: str, extra: _Extra) -> Iterator[str]:
     yield name
     for run in runs:
         rate = run.rates[name]
         yield "-" if rate.value is None else f"{rate.value:.1%}"
         yield f"{rate.hits:,} of {rate.of:,}"
-        yield from [""] if bounds else []
+        yield from extra.blanks()
 
 
 def _floor(runs: Sequence[RunResult], name: str, floors: Mapping[str, float]) -> Iterator[str]:

@@ -28,13 +28,15 @@ JUDGE = "judge"
 """The key of the judges in a run's instrument, and of their trust in its subject."""
 
 SPENT = "spent"
-"""Under which the subject keeps, for each kind of judge, what judging took: requests, tokens, cost."""
+"""Under which the subject keeps, for each kind of judge, what judging took: requests, tokens, cost, seconds."""
 FINGERPRINT = "fingerprint"
 """Under which it keeps everything that moves the verdicts: model, prompt, parameters."""
 CALIBRATION = "calibration"
 """Under which it keeps how far the judge agreed with people; None: it was never calibrated."""
 SPOT_CHECK = "spot_check"
 """Under which it keeps how often a second judge disagreed."""
+IDLE = "idle"
+"""Under which it keeps that a judge had nothing to decide: such a judge takes no metric from a gate."""
 _FACTS = frozenset({SPENT, FINGERPRINT, CALIBRATION, SPOT_CHECK})
 """Facts about the judging that are not part of the system."""
 
@@ -65,6 +67,8 @@ class JudgeStanding:
     """Dollars for what the server counted; None: no price is set, or the server did not count."""
     most_cost_usd: float | None = None
     """Dollars at most, with what failed requests may have cost."""
+    took_s: float | None = None
+    """Seconds that its judging took; None: it was judged before this was kept."""
     model: str = ""
     """The requested model; empty for rules."""
     served: tuple[str, ...] = ()
@@ -93,8 +97,13 @@ class JudgeStanding:
         return tuple(name for name in self.served if name != self.model)
 
     def spending_as_json(self) -> dict[str, Any]:
-        """Return requests, tokens and cost, in the one shape of every surface."""
-        return {**self.usage.as_json(), "cost_usd": self.cost_usd, "most_cost_usd": self.most_cost_usd}
+        """Return requests, tokens, cost and time, in the one shape of every surface."""
+        return {
+            **self.usage.as_json(),
+            "cost_usd": self.cost_usd,
+            "most_cost_usd": self.most_cost_usd,
+            "took_s": self.took_s,
+        }
 
     def as_json(self) -> dict[str, Any]:
         """The one shape of it on every surface."""
@@ -155,7 +164,7 @@ def find_untrusted(subject: Mapping[str, Any]) -> dict[str, str]:
     return {
         metric: str(standing.get("why", ""))
         for about, standing in standings.items()
-        if not standing.get("gates")
+        if not standing.get("gates") and not standing.get(IDLE)
         for metric in metrics_judged_by(RubricKind(about))
     }
 
@@ -234,11 +243,11 @@ def _manifest(
     trusted = {standing.about.value: _subject_entry(standing) for standing in standings}
     return replace(
         result.manifest,
-        metrics=(*map(str, specs), *map(str, result.run_metrics)),
+        metrics=(*map(str, specs), *map(str, result.asked_run_metrics)),
         instrument={
             **result.manifest.instrument,
             JUDGE: judges,
-            "metrics": {str(spec): made.fingerprint(spec) for spec in (*specs, *result.run_metrics)},
+            "metrics": {str(spec): made.fingerprint(spec) for spec in (*specs, *result.asked_run_metrics)},
         },
         subject={**result.manifest.subject, JUDGE: {**(result.manifest.subject.get(JUDGE) or {}), **trusted}},
     )
@@ -249,6 +258,7 @@ def _subject_entry(standing: JudgeStanding) -> dict[str, Any]:
     return {
         "gates": standing.gates,
         "why": standing.why,
+        **({} if standing.judged else {IDLE: True}),
         SPENT: standing.spending_as_json(),
         FINGERPRINT: dict(standing.fingerprint),
         CALIBRATION: None if standing.calibration is None else dict(standing.calibration),
@@ -289,7 +299,7 @@ def _judge_caveats(standings: Sequence[JudgeStanding]) -> Iterator[Caveat]:
         for caution in standing_cautions(standing):
             sentence = f"{caution[0].upper()}{caution[1:]}."
             yield Caveat(kind=CaveatKind.JUDGE, sentence=sentence, metrics=metrics)
-        if not standing.gates:
+        if standing.judged and not standing.gates:
             sentence = f"{', '.join(metrics)}: diagnostic only, {standing.why}."
             yield Caveat(kind=CaveatKind.JUDGE, sentence=sentence, metrics=metrics)
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from assay.errors import MissingExtra, UnknownMetric
 from assay.evaluation.caveats import seal_caveat
+from assay.evaluation.run_metrics import RUN_AREAS, RUN_GENERATION, RUN_JUDGING, RUN_UNITS
 from assay.evaluation.running.files import SEAL, Plain, RunFolder, manifest_json, plain
 from assay.formats.trec import write_trec_run
 from assay.metrics.aggregate import Aggregate, metric_values
@@ -101,9 +102,25 @@ class RunResult:
 
     @cached_property
     def run_metrics(self) -> dict[MetricSpec, Outcome]:
-        """The requested metrics of the whole run."""
-        asked = map(MetricSpec.parse, self.manifest.metrics)
-        return {spec: self.run_outcome(spec) for spec in asked if spec.is_of_run}
+        """The requested metrics of the whole run, then those of answers and judging that have a value."""
+        asked = {spec: self.run_outcome(spec) for spec in self.asked_run_metrics}
+        more = {spec: self.run_outcome(spec) for spec in self._further_run_metrics() if spec not in asked}
+        return {**asked, **{spec: outcome for spec, outcome in more.items() if outcome.value is not None}}
+
+    @property
+    def asked_run_metrics(self) -> tuple[MetricSpec, ...]:
+        """The metrics of the whole run that were requested."""
+        return tuple(spec for spec in map(MetricSpec.parse, self.manifest.metrics) if spec.is_of_run)
+
+    def _further_run_metrics(self) -> list[MetricSpec]:
+        """Metrics of the whole run that nobody has to ask for; a run without answers and judges has none."""
+        confident = any(confidence is not None for confidence in self._facts.confidences.values())
+        names = (
+            *(RUN_AREAS if confident else ()),
+            *(RUN_JUDGING if self._facts.spent else ()),
+            *(RUN_GENERATION if "generation" in self.latency else ()),
+        )
+        return [MetricSpec.parse(name) for name in names]
 
     @cached_property
     def _facts(self) -> RunFacts:
@@ -127,6 +144,11 @@ class RunResult:
                 remedy=f"It has: {', '.join(map(str, self.scores))}. Run again with --metrics {spec}.",
             )
         return spec
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether the system gave answers, so that metrics are over different questions."""
+        return any(case.retrieved is not None and case.retrieved.answer is not None for case in self.cases)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -185,6 +207,7 @@ class RunResult:
                 label: {value: metric_values(part) for value, part in parts.items()}
                 for label, parts in self.breakdowns.items()
             },
+            run_metrics={str(spec): found.value for spec, found in self.run_metrics.items() if found.value is not None},
             floors=self.floors,
             caveats=self.caveats,
             notes=tuple(notes),
@@ -236,6 +259,20 @@ class RunResult:
         lines = [f"  {spec!s:<{width}}  {format_value(aggregate)}" for spec, aggregate in self.aggregates.items()]
         ended = ", ".join(f"{count} {status}" for status, count in self.counts.items() if count)
         return "\n".join([f"{self.name} on {self.manifest.dataset}: {ended or 'no cases'}", *lines])
+
+
+def count_scored(run: RunResult, spec: MetricSpec) -> str:
+    """How many cases a metric counts; of one that is yes or no, also how many are yes: `22 of 145`."""
+    values = [outcome.value for outcome in run.scores.get(spec, {}).values() if outcome.value is not None]
+    if values and not spec.is_ranking and all(value in {0.0, 1.0} for value in values):
+        return f"{values.count(1.0):,} of {len(values):,}"
+    return f"{len(values):,}"
+
+
+def format_run_metric(spec: MetricSpec, value: float | None) -> str:
+    """A metric of the whole run with its unit."""
+    unit, digits = RUN_UNITS.get(spec.name, ("", 3))
+    return "-" if value is None else f"{value:,.{digits}f} {unit}".rstrip()
 
 
 def _latency_values(summary: LatencySummary) -> LatencyValues:

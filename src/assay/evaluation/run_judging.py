@@ -152,6 +152,7 @@ def _passages(given: Retrieved, answer: GivenAnswer, dataset: Dataset) -> list[s
 def _ask_judge(
     run_id: str, judge: Judging, shown: Sequence[_Shown], bench: Bench
 ) -> tuple[list[StoredVerdict], JudgeStanding]:
+    began = bench.clock.monotonic()
     hearing = judge_with_canaries(
         judge,
         [item.input for item in shown],
@@ -160,6 +161,7 @@ def _ask_judge(
         on_verdict=bench.on_verdict,
         fresh=bench.fresh,
     )
+    took_s = bench.clock.monotonic() - began
     given = hearing.given
     at = bench.clock.now()
     stored = [
@@ -174,7 +176,7 @@ def _ask_judge(
             for calibration in work.judging.calibrations_about(judge.about)
             if calibration.fingerprint_id == judge.fingerprint().id
         ]
-    return stored, _standing(judge, hearing, attempts, at, bench.prices)
+    return stored, replace(_standing(judge, hearing, attempts, at, bench.prices), took_s=took_s)
 
 
 def _distrust(calibration: Calibration | None, at: datetime, hearing: CheckedVerdicts, alias: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import BadValue, UnknownMetric
 from assay.metrics import catalog, outcomes
+from assay.metrics.answers import BY_REFERENCE
 from assay.metrics.catalog import Better, FromCase, FromRecord
 from assay.metrics.inputs import CaseView, relevant_to
 from assay.metrics.spec import MetricSpec, parse_specs
@@ -145,10 +146,35 @@ def leading_tier(case: Case, dataset: Dataset) -> str:
 
 # --- One metric of one case ---
 
-NEEDS_ANSWER = ("answer_rate", "abstention_accuracy", "hallucination_rate", "correctness", "groundedness")
+NEEDS_ANSWER = (
+    "answer_rate",
+    "over_abstention_rate",
+    "abstention_accuracy",
+    "hallucination_rate",
+    "correctness",
+    "groundedness",
+)
 """Reported whenever a system answers; the last two are for a judge."""
-NEEDS_CITATIONS = ("attribution_hit_rate", "cite_newer", "cite_both")
+NEEDS_REFERENCE = ("reference_match", "reference_match(over=answerable)", BY_REFERENCE)
+"""Reported whenever a system answers questions that have a reference answer."""
+NEEDS_REFERENCES = ("citation_coverage",)
+"""Reported whenever some answer has references."""
+NEEDS_CITATIONS = ("attribution_hit_rate", "cite_newer", "cite_both", "acknowledge_both")
 """Reported whenever a system answers questions whose evidence has a place."""
+RUN_AREAS = ("risk_coverage_area", "risk_coverage_area(right=reference)")
+"""Reported whenever answers have a confidence, and something decides which are right."""
+RUN_JUDGING = ("judge_tokens", "judge_cost", "judge_time")
+"""Reported whenever a judge was asked."""
+RUN_GENERATION = ("p50(stage=generation)", "p95(stage=generation)")
+"""Reported whenever a system reports how long it took to write its answers."""
+RUN_UNITS = {
+    **dict.fromkeys(("p50", "p95", "p99", "mean_latency"), ("ms", 1)),
+    "suite_time": ("s", 3),
+    "judge_tokens": ("tokens", 0),
+    "judge_cost": ("USD", 4),
+    "judge_time": ("s", 3),
+}
+"""The unit of metrics of a whole run, and how many digits after the point are shown."""
 
 
 def measurable(specs: Sequence[MetricSpec]) -> None:

@@ -26,7 +26,15 @@ from assay.evaluation.placement import (
     refuse_undecided,
 )
 from assay.evaluation.results import RunResult
-from assay.evaluation.run_metrics import NEEDS_ANSWER, NEEDS_CITATIONS, case_outcome, floors_of, leading_tier
+from assay.evaluation.run_metrics import (
+    NEEDS_ANSWER,
+    NEEDS_CITATIONS,
+    NEEDS_REFERENCE,
+    NEEDS_REFERENCES,
+    case_outcome,
+    floors_of,
+    leading_tier,
+)
 from assay.hashing import content_hash
 from assay.metrics import outcomes
 from assay.metrics.aggregate import Aggregate, Instrument, Scores, aggregate, breakdown, scores_of
@@ -43,6 +51,7 @@ from assay.records.run_results import Caveat, CaveatKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from assay.records.answers import GivenAnswer
     from assay.records.datasets import Case, Dataset, Document
     from assay.records.evaluations import CaseResult, RunManifest
 
@@ -274,13 +283,18 @@ class _Sheet:
         asked = [MetricSpec.parse(text) for text in self.manifest.metrics]
         computes = [(spec, spec.entry.compute) for spec in asked]
         needed = [other for spec, compute in computes if isinstance(compute, FromRun) for other in compute.needs(spec)]
-        answers = [MetricSpec(name=name) for name in self.of_answers] if self._answers else []
+        answers = [MetricSpec.parse(name) for name in self.of_answers] if self._answers else []
         return tuple(dict.fromkeys(spec for spec in [*asked, *needed, *answers] if not spec.is_of_run))
 
     @property
     def of_answers(self) -> tuple[str, ...]:
         """What the dataset expects of answers, where there are any."""
-        return (*NEEDS_ANSWER, *(NEEDS_CITATIONS if any(case.anchors for case in self.asked) else ()))
+        return (
+            *NEEDS_ANSWER,
+            *(NEEDS_REFERENCE if any(case.reference_answer for case in self.asked) else ()),
+            *(NEEDS_REFERENCES if any(answer.references for answer in self._answers) else ()),
+            *(NEEDS_CITATIONS if any(case.anchors for case in self.asked) else ()),
+        )
 
     @property
     def unanswered(self) -> bool:
@@ -288,9 +302,13 @@ class _Sheet:
         wanted = any(case.anchors or case.reference_answer for case in self.asked)
         return wanted and not self._answers
 
-    @property
-    def _answers(self) -> bool:
-        return any(case.retrieved is not None and case.retrieved.answer is not None for case in self.cases)
+    @cached_property
+    def _answers(self) -> list[GivenAnswer]:
+        return [
+            case.retrieved.answer
+            for case in self.cases
+            if case.retrieved is not None and case.retrieved.answer is not None
+        ]
 
     @cached_property
     def copied(self) -> dict[str, dict[str, str]]:

@@ -11,6 +11,7 @@
 - `engine`: ranking metrics of whole runs.
 - `anchors`: whether the supporting places were retrieved, kept and cited.
 - `answers`: judged answers, abstention and citations.
+- `reference_text`: compares an answer with a reference answer by numbers and words.
 - `agent_memory`: what an agent must be reminded of, and cold starts.
 - `channels`: what each search channel adds.
 - `write_path`: what saves do, stale memories and lost text.

@@ -10,6 +10,7 @@ they enter none of these.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 
 from assay.metrics import outcomes
 from assay.metrics.answers import explain_missing_answer, of_answer
@@ -27,6 +28,8 @@ from assay.records.answers import (
 )
 from assay.records.evaluations import Cause, Outcome
 from assay.records.heading_path import lies_under
+from assay.text.claims import claims
+from assay.text.terms import normalise_phrase
 
 Chunks = Sequence[RetrievedChunk]
 Hits = Sequence[set[int]]
@@ -169,9 +172,14 @@ def scope_miss_rate(gold: GoldAnchors, mode: FolderMode, shut_out: Collection[st
 
 
 def attribution_hit_rate(gold: GoldAnchors, answer: GivenAnswer, *, snippets: bool = False) -> Outcome:
-    """Whether one of the answer's references matches one gold support."""
-    missing = _nothing_to_find(gold) or explain_missing_answer(answer)
+    """Whether one of the answer's references matches one gold support. A declined question cites nothing: 0."""
+    missing = _nothing_to_find(gold) or _explain_no_citation(answer)
     return missing or _cites_all_sides(answer, [list(gold.supports)], snippets=snippets)
+
+
+def _explain_no_citation(answer: GivenAnswer) -> Outcome | None:
+    """Why there is no citation to look at: an answerable question that was declined is 0, not left out."""
+    return Outcome.scored(0.0) if answer.abstained else explain_missing_answer(answer)
 
 
 def _cites_all_sides(answer: GivenAnswer, sides: Sequence[Sequence[GoldSupport]], *, snippets: bool = False) -> Outcome:
@@ -194,7 +202,7 @@ def _cites(
 
 def cite_newer(gold: GoldAnchors, answer: GivenAnswer) -> Outcome:
     """Whether the answer cites the newest of the notes that disagree. It may cite the older ones too."""
-    missing = _other_rule(gold, ConflictRule.CITE_NEWER) or explain_missing_answer(answer)
+    missing = _other_rule(gold, ConflictRule.CITE_NEWER) or _explain_no_citation(answer)
     if missing is not None:
         return missing
     newest = _newest(gold.supports)
@@ -213,9 +221,31 @@ def _newest(supports: tuple[GoldSupport, ...]) -> list[GoldSupport]:
 
 def cite_both(gold: GoldAnchors, answer: GivenAnswer) -> Outcome:
     """Whether the answer cites every side of the conflict."""
-    return (
-        _other_rule(gold, ConflictRule.CITE_BOTH) or explain_missing_answer(answer) or _cites_every_side(gold, answer)
-    )
+    return _other_rule(gold, ConflictRule.CITE_BOTH) or _explain_no_citation(answer) or _cites_every_side(gold, answer)
+
+
+def acknowledge_both(gold: GoldAnchors, answer: GivenAnswer) -> Outcome:
+    """Whether the answer names every side of the conflict in its text: it quotes a side, or marks a sentence with it.
+
+    A reference that no sentence points to is not enough; `cite_both` is content with it.
+    """
+    missing = _other_rule(gold, ConflictRule.ACKNOWLEDGE_BOTH) or _explain_no_citation(answer)
+    if missing is not None:
+        return missing
+    sides = _sides(gold)
+    if len(sides) < 2:
+        return outcomes.skipped("the case names only one side of the conflict")
+    marked = {number for claim in claims(answer.text) for number in claim.citations}
+    used = tuple(reference for number, reference in enumerate(answer.references, start=1) if number in marked)
+    unquoted = [side for side in sides if not _quotes(answer.text, side)]
+    return _cites_all_sides(replace(answer, references=used), unquoted)
+
+
+def _quotes(text: str, side: Sequence[GoldSupport]) -> bool:
+    """Whether a text has the words of one of a side's snippets, in order; Markdown marks do not matter."""
+    said = f" {normalise_phrase(text)} "
+    snippets = (normalise_phrase(snippet) for support in side for snippet in support.snippets)
+    return any(snippet and f" {snippet} " in said for snippet in snippets)
 
 
 def _other_rule(gold: GoldAnchors, rule: ConflictRule) -> Outcome | None:
@@ -372,15 +402,17 @@ ENTRIES = (
         compute=FromCase(_attribution),
         family="anchors",
         summary="Does the answer cite a place that supports it?",
-        formula="1 if any reference matches any gold support, else 0; answerable questions only",
+        formula="1 if any reference matches any gold support, else 0; answerable questions only, 0 for a declined one",
         lowest=0,
         highest=1,
         better=Better.HIGHER,
         cutoff=Cutoff.NONE,
         parameters=(_SNIPPETS,),
         citation=f"{_CORE}, section 5.",
-        disagreement="An abstention is counted as abstained, not as 0.",
-        example="Two answers, one cites the gold section, the other an unrelated note: 1 of 2 = 0.5",
+        disagreement="Others count answers only: a system that declines 123 of 145 answerable questions then shows 0.73"
+        " instead of 0.11.",
+        example="Two answers, one cites the gold section, the other an unrelated note, and one abstention: 1 of 3 ="
+        " 0.33",
     ),
     MetricEntry(
         name="cite_newer",
@@ -393,7 +425,7 @@ ENTRIES = (
         better=Better.HIGHER,
         cutoff=Cutoff.NONE,
         citation=f"{_CORE}, section 1, recency and conflict cases.",
-        disagreement="Citing the older note as well is allowed. Several undated supports: skipped.",
+        disagreement="Citing the older note as well is allowed; declining is 0. Several undated supports: skipped.",
         example="Notes of 2023 and 2025 disagree and only the one of 2023 is cited: 0",
     ),
     MetricEntry(
@@ -407,8 +439,25 @@ ENTRIES = (
         better=Better.HIGHER,
         cutoff=Cutoff.NONE,
         citation=f"{_CORE}, section 1, recency and conflict cases.",
-        disagreement="Two sections of one note are one side unless the case puts them in groups of their own.",
+        disagreement="Two sections of one note are one side unless the case puts them in groups of their own. Declining"
+        " is 0.",
         example="Two notes disagree and both are cited: 1",
+    ),
+    MetricEntry(
+        name="acknowledge_both",
+        compute=FromCase(_of_citations(acknowledge_both)),
+        family="anchors",
+        summary="Where notes disagree: does the answer's text name every side?",
+        formula="1 if each required group (else each note) is quoted in the text, or marks a sentence of it as its"
+        " reference, else 0",
+        lowest=0,
+        highest=1,
+        better=Better.HIGHER,
+        cutoff=Cutoff.NONE,
+        citation=f"{_CORE}, section 1, recency and conflict cases.",
+        disagreement="A reference that no sentence is marked with counts for cite_both and not here. Declining is 0."
+        " Whether the answer says that the sides disagree is not read.",
+        example="Two notes disagree, both are references, and the text has the mark [1] alone: 0",
     ),
 )
 register(__name__, ENTRIES)

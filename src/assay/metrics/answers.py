@@ -2,7 +2,8 @@
 
 Every function looks at one case; the mean over the scored cases is the metric. Only the risk-coverage area is a
 property of a whole set. An abstention is `abstained`, not a bad answer; a blank text is a failure of the system; a
-verdict that is missing or off the scale is a failure of the judge. None of them is ever 0.
+verdict that is missing or off the scale is a failure of the judge. None of them is ever 0. Where declining must not
+look good, `over_abstention_rate` and `reference_match(over=answerable)` count it against the system.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import accumulate, groupby
 from typing import NamedTuple
 
 from assay.metrics import outcomes
 from assay.metrics.catalog import Better, Cutoff, FromCase, FromRun, MetricEntry, Parameter, register
 from assay.metrics.inputs import CaseView, RunFacts
+from assay.metrics.reference_text import content_words, has_reference, numbers
 from assay.metrics.spec import MetricSpec
 from assay.records.answers import AnsweredCase, Claim, GivenAnswer, RubricVerdict
 from assay.records.evaluations import Outcome, OutcomeKind
@@ -97,6 +100,47 @@ def answer_rate(case: AnsweredCase) -> Outcome:
         return outcomes.not_applicable("it is not recorded whether the system abstained")
     declined = _has_declined(case.answer)
     return declined if declined.value is None else Outcome.scored(1 - declined.value)
+
+
+def over_abstention_rate(case: AnsweredCase) -> Outcome:
+    """Of an answerable question: whether the system declined it."""
+    answered = answer_rate(case)
+    return answered if answered.value is None else Outcome.scored(1 - answered.value)
+
+
+class MatchedOver(StrEnum):
+    """Which questions `reference_match` is counted over."""
+
+    ANSWERED = "answered"
+    """Answerable questions that were answered."""
+    ANSWERABLE = "answerable"
+    """All answerable questions; a declined one counts as 0."""
+    GIVEN = "given"
+    """All answers; one to a question without an answer counts as 0."""
+
+
+MATCH_SHARE = 0.5
+"""The share of the reference answer's content words that an answer needs to match it."""
+
+
+def reference_match(
+    case: AnsweredCase, reference: str, over: MatchedOver = MatchedOver.ANSWERED, share: float = MATCH_SHARE
+) -> Outcome:
+    """Whether an answer has every number and enough content words of the reference answer. No judge is needed."""
+    if not case.answerable:
+        return _match_unanswerable(case.answer, over)
+    if not content_words(reference) and not numbers(reference):
+        return outcomes.not_applicable("the case has no reference answer with a content word or a number")
+    missing = explain_missing_answer(case.answer)
+    if missing is not None:
+        return Outcome.scored(0.0) if case.answer.abstained and over is MatchedOver.ANSWERABLE else missing
+    return outcomes.yes_or_no(has_reference(case.answer.text, reference, share))
+
+
+def _match_unanswerable(answer: GivenAnswer, over: MatchedOver) -> Outcome:
+    if over is not MatchedOver.GIVEN:
+        return outcomes.not_applicable("the question has no answer")
+    return explain_missing_answer(answer) or Outcome.scored(0.0)
 
 
 def accuracy_given_answered(case: AnsweredCase, level: float = CORRECT_FROM) -> Outcome:
@@ -216,9 +260,22 @@ def _accuracy(view: CaseView, answer: GivenAnswer, verdict: RubricVerdict | None
     return accuracy_given_answered(case, float(view.parameter("level")))
 
 
+def _reference_match(view: CaseView, answer: GivenAnswer) -> Outcome:
+    case = AnsweredCase(answerable=view.case.answerable, answer=answer)
+    over, share = MatchedOver(view.parameter("over")), float(view.parameter("share"))
+    return reference_match(case, view.case.reference_answer or "", over, share)
+
+
+BY_REFERENCE = f"reference_match(over={MatchedOver.GIVEN})"
+"""Decides whether an answer is right where no judge does."""
+
+
 def _accuracy_of(spec: MetricSpec) -> MetricSpec:
     """Return the metric that decides whether each answer is right, at the level of an area."""
-    return MetricSpec(name="accuracy_given_answered", parameters=spec.parameters)
+    if spec.parameter("right") == "reference":
+        return MetricSpec.parse(BY_REFERENCE)
+    kept = tuple((name, value) for name, value in spec.parameters if name != "right")
+    return MetricSpec(name="accuracy_given_answered", parameters=kept)
 
 
 def _area(spec: MetricSpec, facts: RunFacts) -> Outcome:
@@ -230,6 +287,25 @@ def _area(spec: MetricSpec, facts: RunFacts) -> Outcome:
 
 _LEVEL = Parameter(
     name="level", meaning="the correctness score from which an answer is right", default="4.0", kind="number"
+)
+_RIGHT = Parameter(
+    name="right",
+    meaning="what decides whether an answer is right: the judge of correctness, or the reference answer",
+    default="judge",
+    choices=("judge", "reference"),
+)
+_OVER = Parameter(
+    name="over",
+    meaning="which questions count: answered ones that are answerable, all answerable ones (declined = 0), or all "
+    "answers given (to a question without an answer = 0)",
+    default=MatchedOver.ANSWERED.value,
+    choices=tuple(member.value for member in MatchedOver),
+)
+_SHARE = Parameter(
+    name="share",
+    meaning="the share of the reference answer's content words that the answer needs",
+    default=str(MATCH_SHARE),
+    kind="share",
 )
 _SELECTIVE = "R. El-Yaniv and Y. Wiener, On the foundations of noise-free selective classification, JMLR 11, 2010."
 _CORE = "the core metrics document"
@@ -344,6 +420,42 @@ ENTRIES = (
         example="Ten answerable questions, two of them declined: 0.8",
     ),
     MetricEntry(
+        name="over_abstention_rate",
+        compute=FromCase(_of_declining(over_abstention_rate)),
+        judged_by=RubricKind.ABSTENTION,
+        family="answers",
+        summary="Of the answerable questions: how many did the system decline?",
+        formula="1 - answer_rate",
+        lowest=0,
+        highest=1,
+        better=Better.LOWER,
+        cutoff=Cutoff.NONE,
+        citation=_SELECTIVE,
+        disagreement="Others show only how many unanswerable questions are declined; a system that declines everything"
+        " then looks perfect.",
+        example="Ten answerable questions, two of them declined: 0.2",
+    ),
+    MetricEntry(
+        name="reference_match",
+        compute=FromCase(of_answer(_reference_match)),
+        family="answers",
+        summary="How many answers hold the numbers and the words of the reference answer?",
+        formula="1 if the answer has every number of the reference answer and at least `share` of its content words,"
+        " else 0; `over` says which questions count",
+        lowest=0,
+        highest=1,
+        better=Better.HIGHER,
+        cutoff=Cutoff.NONE,
+        parameters=(_OVER, _SHARE),
+        citation="P. Rajpurkar et al., SQuAD: 100,000+ questions for machine comprehension of text, EMNLP 2016, whose"
+        " token overlap it simplifies.",
+        disagreement="Exact match wants the same words in the same order, token F1 is a mean of overlaps. Words are"
+        " compared without endings, function words do not count, a number may be spelt (five for 5). It reads no"
+        " meaning: a negated answer with the same words matches, other words for the same thing do not.",
+        example="Reference 'Closed for 14 days', answers 'It stays closed for 14 days', 'closed for 10 days' and one"
+        " abstention: 1 of 2 = 0.5, and 1 of 3 = 0.33 with over=answerable",
+    ),
+    MetricEntry(
         name="accuracy_given_answered",
         compute=FromCase(_of_judge(RubricKind.CORRECTNESS, _accuracy)),
         judged_by=RubricKind.CORRECTNESS,
@@ -369,7 +481,7 @@ ENTRIES = (
         highest=1,
         better=Better.LOWER,
         cutoff=Cutoff.NONE,
-        parameters=(_LEVEL,),
+        parameters=(_LEVEL, _RIGHT),
         citation="Y. Geifman, G. Uziel and R. El-Yaniv, Bias-reduced uncertainty estimation, ICLR 2019.",
         disagreement="Some integrate by trapezoid or subtract the best possible area (E-AURC); ties are often broken by"
         " input order, which makes the number depend on it.",

@@ -327,8 +327,6 @@ _KNOWN_ELSEWHERE = {
     "latency": "p95",
 }
 """What other tools call them: understood in a hint, never accepted, because one thing has one name."""
-_RETIRED = frozenset({"acknowledge_both"})
-"""Metrics that version 0.1 named in its runs and that nothing computed."""
 _RECALLED: dict[str, MetricEntry] = {}
 
 
@@ -381,12 +379,12 @@ def describe_added(names: Iterable[str]) -> dict[str, Any]:
 def recall(specs: Iterable[str], described: Mapping[str, Any]) -> None:
     """Make the metrics that a stored run describes known by name, where nothing here computes them."""
     for name in {re.split(r"[(@]", spec, maxsplit=1)[0] for spec in specs}:
-        if (name in described or name in _RETIRED) and METRICS.find(name) is None:
+        if name in described and METRICS.find(name) is None:
             _RECALLED[name] = _read_description(name, described.get(name) or {})
 
 
 def _read_description(name: str, facts: Mapping[str, Any]) -> MetricEntry:
-    """Read what `describe_added` wrote; of a retired metric nothing was written, so neither way is better."""
+    """Read what `describe_added` wrote."""
     return MetricEntry(
         name=name,
         family="stored",

@@ -171,8 +171,19 @@ def _read_cost(_: MetricSpec, facts: RunFacts) -> Outcome:
     return Outcome.scored(math.fsum(cost for cost in costs if cost is not None))
 
 
+def _read_judge_time(_: MetricSpec, facts: RunFacts) -> Outcome:
+    if not facts.spent:
+        return outcomes.no_judge()
+    times = [spent.get("took_s") for spent in facts.spent]
+    if any(time is None for time in times):
+        return outcomes.skipped("the run was judged before the time of judging was kept")
+    return Outcome.scored(math.fsum(time for time in times if time is not None))
+
+
 _STAGE = Parameter(
-    name="stage", meaning="which stage: total, folder-choice, candidate, fusion, rerank, generation, ...", default=TOTAL
+    name="stage",
+    meaning="which stage: total, folder-choice, candidate, fusion, rerank, retrieval, generation, ...",
+    default=TOTAL,
 )
 _INTERPOLATION = (
     "Nearest rank: a latency that was measured. numpy and many dashboards interpolate between two, which puts the tail"
@@ -271,6 +282,15 @@ ENTRIES = (
         "List prices; discounts for cached prompts or batches are not known here.",
         "1,000,000 tokens in at 0.15 and 100,000 out at 0.60 a million: 0.15 + 0.06 = 0.21",
         compute=_read_cost,
+    ),
+    _usage_entry(
+        "judge_time",
+        "How long did judging take?",
+        "sum over the judges of the time from the first case shown to the last verdict, in seconds",
+        "Time on the wall: verdicts that are asked for side by side are not counted twice, and kept replies take next"
+        " to none.",
+        "Groundedness judged in 40 s, then abstention in 5 s: 45",
+        compute=_read_judge_time,
     ),
     _failure_entry(
         "error_rate",

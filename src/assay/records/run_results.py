@@ -193,6 +193,8 @@ class RunSummary:
     """By stage, `total` first."""
     breakdowns: Mapping[str, Mapping[str, Mapping[str, MetricValue]]]
     """By label such as `category`, then by its value."""
+    run_metrics: Mapping[str, float] = field(default_factory=dict)
+    """Metrics of the whole run that have a value, such as `judge_cost`; milliseconds, seconds, tokens or dollars."""
     floors: Mapping[str, float]
     """What the dataset demands, by metric."""
     caveats: tuple[Caveat, ...]

@@ -4,6 +4,7 @@
 - `registry`: the registry of systems, `@system`, and names such as `assay:mode=quick` or `python:pkg.module:search`.
 - `boundary`: the only way a system is called; anything it does or raises becomes an outcome.
 - `assay_engine`: Assay itself, searching and saving.
+- `assay_answers`: Assay itself, answering questions as `assay ask` does.
 - `python_function`: a Python function.
 - `http_service`: a service over HTTP.
 - `mcp_server`: an MCP server.

@@ -24,7 +24,7 @@ import difflib
 import importlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -164,9 +164,13 @@ class Configuration:
     """By key, over those of file and environment."""
     flags: Mapping[str, str] = field(default_factory=dict)
 
+    answers: bool = False
+    """Whether questions are answered as `assay ask` does, instead of searched for."""
+
     def as_json(self) -> dict[str, Any]:
         """The given options, without defaults."""
         told = {
+            "answers": self.answers,
             "mode": None if self.mode is Mode.AUTO else self.mode.value,
             "channels": None if self.channels is None else [channel.value for channel in self.channels],
             "folder_mode": None if self.folder_mode is FolderMode.OFF else self.folder_mode.value,
@@ -218,15 +222,25 @@ def _unknown(text: str, kind: str) -> UnknownSystem:
     return UnknownSystem(f"no kind of system is called {kind!r}", remedy=f"{hint}{_examples()}")
 
 
+ANSWER = "answer"
+"""What stands first after `assay:` where Assay's own answers are evaluated."""
+
+
 def read_configuration(target: str, folder: Path) -> Configuration:
     """Read what follows `assay:`."""
     if not target:
         return Configuration()
+    first, _, rest = target.partition(",")
+    if first.strip() == ANSWER:
+        return replace(read_configuration(rest.strip(), folder), answers=True)
     if target.endswith(".toml"):
         return _read(dict(_flat(_toml(folder / Path(target).expanduser()))))
     pairs = [part.partition("=") for part in target.split(",")]
     if not all(key.strip() and sign and value.strip() for key, sign, value in pairs):
-        raise UnknownSystem(f"cannot read assay:{target}", remedy="Write it like assay:mode=quick,channels=fts5+bm25.")
+        raise UnknownSystem(
+            f"cannot read assay:{target}",
+            remedy="Write it like assay:mode=quick,channels=fts5+bm25 or assay:answer,mode=quick.",
+        )
     return _read({key.strip(): value.strip() for key, _, value in pairs})
 
 

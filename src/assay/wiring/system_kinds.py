@@ -17,7 +17,10 @@ from assay.wiring.systems import open_assay
 
 
 @add_builtin(
-    "assay", summary="Assay over the dataset's documents.", example="assay, assay:mode=quick", needs_target=False
+    "assay",
+    summary="Assay over the dataset's documents; `assay:answer` also answers the questions.",
+    example="assay, assay:mode=quick, assay:answer",
+    needs_target=False,
 )
 def open_assay_kind(request: SystemRequest) -> System:
     """Open Assay over the dataset's documents."""

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 from collections.abc import Iterable
@@ -20,10 +21,12 @@ from assay.evaluation.shelf import FilePlaces, Shelf, file_key
 from assay.extras import need_extra
 from assay.hashing import HASH_PREFIX, content_hash
 from assay.records import DEFAULT_TENANT, Scope
+from assay.records.fields import plain
 from assay.settings import Origin, Settings, default_cache, default_db, load_settings
 from assay.systems.registry import Configuration, SystemRequest, parse_spec, read_configuration
 from assay.text.terms import ANALYSIS_VERSION
 from assay.wiring.engines import ENGINE_MODULES, open_engine, open_saves
+from assay.wiring.models import has_model
 from assay.wiring.stores import open_store, scope_of
 
 if TYPE_CHECKING:
@@ -121,12 +124,50 @@ def open_assay(request: SystemRequest) -> System:
         if engine.embedder is not None and engine.vector_models(scope).active != engine.embedder.model:
             engine.reembed(scope)
         made_of = _describe_instrument(settings)
+        if configuration.answers:
+            return _open_answers(engine, settings, request, configuration, made_of)
         return AssaySystem(
             engine, scope, dataset, configuration, name=request.text, made_of=made_of, close=engine.close
         )
     except BaseException:
         engine.close()
         raise
+
+
+def _open_answers(
+    engine: Engine, settings: Settings, request: SystemRequest, configuration: Configuration, made_of: dict[str, Any]
+) -> System:
+    """Assay's own answers: the pipeline of `assay ask` with the model of the settings, else with rules."""
+    from assay.systems.assay_answers import AssayAnswers, prepare_engine  # noqa: PLC0415 - see the package's docstring
+    from assay.wiring.research import open_research  # noqa: PLC0415 - the same
+
+    scope = scope_of(settings)
+    prepared, searcher = prepare_engine(engine)
+    return AssayAnswers(
+        engine,
+        scope,
+        request.dataset,
+        configuration,
+        pipeline=open_research(settings, prepared, scope),
+        searcher=searcher,
+        name=request.text,
+        made_of={**made_of, "answers": _describe_answers(settings)},
+        close=engine.close,
+    )
+
+
+def _describe_answers(settings: Settings) -> dict[str, Any]:
+    """What answers depend on besides the search: the model, what `[research]` sets, and the code that answers."""
+    by = {"model": settings.model_name, "url": settings.model_url} if has_model(settings) else {"model": None}
+    return {**by, "code": _hash_answer_code(), **({"research": plain(settings.research)} if settings.research else {})}
+
+
+def _hash_answer_code() -> str:
+    """One hash of the files that plan, answer and decide what is answerable."""
+    here = Path(__file__).parents[1]
+    files = sorted(path for place in ("research", "judging") for path in (here / place).rglob("*") if path.is_file())
+    code = {path.relative_to(here).as_posix(): path.read_bytes() for path in files if "__pycache__" not in path.parts}
+    return content_hash({name: hashlib.sha256(content).hexdigest() for name, content in code.items()})
 
 
 def corpus_settings(configuration: Configuration, dataset: Dataset) -> Settings:

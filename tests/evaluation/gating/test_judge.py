@@ -114,6 +114,7 @@ def test_every_dataset_has_at_least_the_rules_of_every_gate() -> None:
     assert [rule.name for rule in rules_of("docs")] == [
         "seal",
         "coverage",
+        "answers",
         "floor",
         "relative",
         "latency",

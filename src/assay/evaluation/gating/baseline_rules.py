@@ -266,6 +266,8 @@ def _skip_latency(sentence: str, found: LatencyChange | None = None) -> RuleVerd
 LOST_RULE = "lost cases"
 TELLING = ("recall", "recall_any", "success", "mrr", "anchor_mrr", "ndcg")
 """Metrics that are 0 when nothing relevant was found; the first one measured decides."""
+ANSWERED = "answer_rate"
+"""The metric that is 0 when an answerable question was declined."""
 NOISE = 2.0
 """So many standard deviations between repeats are noise."""
 ALPHA = 0.05
@@ -274,16 +276,22 @@ _NAMED = 5
 
 @gate_rule("lost-cases")
 def judge_lost(question: Question) -> Iterator[RuleVerdict]:
-    """One verdict."""
+    """One verdict over what was found, and one over what was answered where both sides answer."""
     before, after = question.baseline, question.run
     if before is None or question.compared is None:
         yield _skip_lost("there is no baseline from which cases could be lost")
         return
-    metric = telling_metric(tuple(question.compared.metrics))
-    if metric is None:
+    found = telling_metric(tuple(question.compared.metrics))
+    metrics = [metric for metric in (found, _answered_metric(question)) if metric is not None]
+    if not metrics:
         yield _skip_lost("no metric tells whether a case was found at all")
-        return
-    yield _judge_lost(before, after, metric, question.options)
+    yield from (_judge_lost(before, after, metric, question.options) for metric in metrics)
+
+
+def _answered_metric(question: Question) -> str | None:
+    """The metric that shows whether a question was answered; None: not both sides have it, or it decides nothing."""
+    compared = question.compared.metrics if question.compared is not None else {}
+    return ANSWERED if ANSWERED in compared and ANSWERED not in question.diagnostic else None
 
 
 def telling_metric(metrics: Sequence[str]) -> str | None:

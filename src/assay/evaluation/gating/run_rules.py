@@ -1,12 +1,14 @@
-"""Rules about the run alone: seals, coverage and floors.
+"""Rules about the run alone: seals, coverage, answers and floors.
 
 - Seals.
 - Coverage: enough cases were judged.
+- Answers: a system that answers must not decline most answerable questions.
 - Floors, and ceilings for what is better when lower.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -93,6 +95,49 @@ def unjudgeable(run: Reading, diagnostic: Collection[str] = ()) -> set[str]:
         for case, outcome in cases.items()
         if outcome.kind in UNJUDGEABLE
     }
+
+
+# --- Answers: a system that answers must not decline most answerable questions ---
+#
+# Declining is safe under every metric that looks at answers alone. So a system that gave no answer at all to any
+# answerable question fails, whatever its baseline is, and one that declined more than half of them fails without a
+# baseline; with one, `relative` and `lost-cases` hold it against what the baseline answered. A floor on one of the two
+# metrics replaces the rule.
+
+ANSWERS_RULE = "answers"
+MOST_DECLINED = 0.5
+"""The share of answerable questions that may be declined where nothing else is declared."""
+ANSWERED = "answer_rate"
+DECLINED = "over_abstention_rate"
+_ALLOW = f"set a ceiling for {DECLINED} under [floors] in assay.toml if it is meant to decline as many"
+
+
+@gate_rule("answers", quality=False)
+def judge_answers(question: Question) -> Iterator[RuleVerdict]:
+    """One verdict where the system answers, unless a floor decides or a judge that no gate listens to did."""
+    if DECLINED in question.diagnostic or {ANSWERED, DECLINED} & {
+        MetricSpec.parse(name).name for name in question.floors
+    }:
+        return
+    outcomes = question.run.outcomes.get(DECLINED, {}).values()
+    values = [outcome.value for outcome in outcomes if outcome.value is not None]
+    failed = sum(outcome.kind is OutcomeKind.SYSTEM_FAILED for outcome in outcomes)
+    if values or failed:
+        yield _judge_answers(question, declined=math.fsum(values), scored=len(values), failed=failed)
+
+
+def _judge_answers(question: Question, *, declined: float, scored: int, failed: int) -> RuleVerdict:
+    of = scored + failed
+    evidence = {"declined": declined, "failed": failed, "answerable": of, "ceiling": MOST_DECLINED}
+    told = f"{declined:g} of {of} answerable questions were declined" + (f" and {failed} failed" if failed else "")
+    if declined + failed == of:
+        sentence = f"{told}: the system answers nothing; look why it declines, or {_ALLOW}"
+    elif question.baseline is None and beyond(declined / of, MOST_DECLINED):
+        over = f"{DECLINED} {declined / of:.2f} is over the ceiling {MOST_DECLINED:.2f}"
+        sentence = f"{told}: {over}; look why it declines, or {_ALLOW}"
+    else:
+        return RuleVerdict(rule=ANSWERS_RULE, about=DECLINED, status=Status.PASS, sentence=told, evidence=evidence)
+    return RuleVerdict(rule=ANSWERS_RULE, about=DECLINED, status=Status.FAIL, sentence=sentence, evidence=evidence)
 
 
 # --- Floors, and ceilings for what is better when lower ---

@@ -118,6 +118,7 @@ def metrics_json(
         "verdict": verdict.as_json(),
         "summary": [_line_json(line) for line in lines],
         "metrics": {str(spec): aggregate.as_json() for spec, aggregate in run.aggregates.items()},
+        "run_metrics": {str(spec): outcome.value for spec, outcome in run.run_metrics.items()},
         "latency": {stage: latency_json(latency) for stage, latency in run.latency.items()},
         "rates": {name: rate_json(rate) for name, rate in run.rates.items()},
         "counts": {status.value: count for status, count in run.counts.items()},
@@ -148,6 +149,7 @@ def _line_json(line: SummaryLine) -> dict[str, Any]:
         "change_beyond_chance": line.certain if line.change is not None else None,
         "required": line.floor,
         "unit": line.unit,
+        "counted": line.scored,
         "status": line.status.value,
     }
 

@@ -59,6 +59,8 @@ class SummaryLine:
     status: LineStatus = LineStatus.NOT_GATED
     scored: int | None = None
     """Cases behind it."""
+    counted: str = ""
+    """Where the system answers, the cases behind it in words: `22 of 145`."""
     others: str = ""
     """Cases without a value, by why."""
 
@@ -141,6 +143,7 @@ class Query:
     text: str
     category: str = ""
     status: str = "ok"
+    """How the case ended; `declined` or `answered` where it was wrong to do so."""
     values: Mapping[str, float | None] = field(default_factory=dict)
     """By metric; None: not scored."""
     before: Mapping[str, float | None] = field(default_factory=dict)
@@ -225,5 +228,5 @@ class Report:
 
     @property
     def failures(self) -> tuple[Query, ...]:
-        """The queries on which the system failed."""
+        """The queries on which the system failed, those it wrongly declined or answered included."""
         return tuple(query for query in self.queries if query.error or query.status not in ("ok", "skipped"))

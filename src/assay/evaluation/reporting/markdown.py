@@ -58,18 +58,20 @@ def _head(report: Report) -> Iterator[str]:
 
 def _summary(report: Report) -> Iterator[str]:
     yield "## Summary"
-    head = ["metric", "value", "95 % interval", "baseline", "change", "required", "status"]
-    yield _table(head, (_summary_row(line) for line in report.lines))
+    counted = any(line.counted for line in report.lines)
+    head = ["metric", "value", "95 % interval", *(["counted"] if counted else []), "baseline", "change", "required"]
+    yield _table([*head, "status"], (_summary_row(line, counted=counted) for line in report.lines))
     if report.caveats:
         yield "Read beside these numbers:"
         yield "\n".join(f"- {plain(caveat.sentence)}" for caveat in report.caveats)
 
 
-def _summary_row(line: SummaryLine) -> list[str]:
+def _summary_row(line: SummaryLine, *, counted: bool) -> list[str]:
     return [
         plain(line.metric),
         wording.number(line.value, line.unit),
         wording.interval(line) or wording.NOTHING,
+        *([line.counted or wording.NOTHING] if counted else []),
         wording.number(line.baseline, line.unit),
         wording.change(line) or wording.NOTHING,
         wording.floor(line),

@@ -18,8 +18,11 @@ from assay.evaluation.judged_scores import CALIBRATION, FINGERPRINT, JUDGE, SPEN
 from assay.evaluation.readings import Reading, lower_is_better
 from assay.evaluation.reporting import wording
 from assay.evaluation.reporting.content import Given, LineStatus, Query, Ruling, SummaryLine
+from assay.evaluation.results import count_scored
+from assay.evaluation.run_metrics import RUN_UNITS
 from assay.metrics.catalog import Better
 from assay.metrics.operations import TOTAL
+from assay.metrics.spec import MetricSpec
 from assay.presentation.wording import count_of
 from assay.records.evaluations import CaseStatus
 
@@ -115,6 +118,7 @@ class ReportedJudge:
             (f"{self.about}: reliability", f"{self._describe_calibration()}; {self._describe_spot_check()}"),
             (f"{self.about}: gates", "listen" if self.gates else f"do not listen: {self.why or _UNKNOWN}"),
             (f"{self.about}: tokens", _UNKNOWN if self.tokens is None else self._tokens()),
+            (f"{self.about}: time", self._time()),
         ]
 
     def _prompt(self) -> str:
@@ -140,6 +144,10 @@ class ReportedJudge:
             return "no second judge was asked"
         share = f"{found['disagreement_rate']:.0%}"
         return f"a second judge disagreed on {share} of {found['spot_check_n']} verdicts"
+
+    def _time(self) -> str:
+        took = self.spent.get("took_s")
+        return _UNKNOWN if took is None else f"{took:.3f} s"
 
     def _tokens(self) -> str:
         cost = self.spent.get("cost_usd")
@@ -224,12 +232,17 @@ def _describe_degraded(lines: tuple[SummaryLine, ...]) -> str:
 def lines_of(
     run: RunResult, verdict: Verdict, compared: Compared | None, floors: Mapping[str, float]
 ) -> tuple[SummaryLine, ...]:
-    """Every metric, then latencies, then failure rates."""
+    """Every metric, then those of the whole run, latencies and failure rates."""
     baseline = None if compared is None else compared.control
     rules: dict[str, list[RuleVerdict]] = {}
     for rule in verdict.rules:
         rules.setdefault(rule.about, []).append(rule)
-    found = [*_metrics(run, compared, floors), *_latencies(run, compared, floors), *_rates(run, baseline, floors)]
+    found = [
+        *_metrics(run, compared, floors),
+        *_of_run(run, floors),
+        *_latencies(run, compared, floors),
+        *_rates(run, baseline, floors),
+    ]
     return tuple(_with_status(line, rules.get(name, [])) for name, line in found)
 
 
@@ -241,6 +254,7 @@ def _metrics(run: RunResult, compared: Compared | None, floors: Mapping[str, flo
     for spec, aggregate in run.shown.items():
         name = str(spec)
         line = line_of(aggregate, floor=floors.get(name))
+        line = replace(line, counted=count_scored(run, spec)) if run.has_answers else line
         change = None if compared is None else compared.metrics.get(name)
         if change is not None and compared is not None:
             seen = change.comparison
@@ -248,6 +262,25 @@ def _metrics(run: RunResult, compared: Compared | None, floors: Mapping[str, flo
             line = replace(line, baseline=change.before, paired=change.after, pairs=seen.n, certain=certain)
             line = replace(line, baseline_has_more=len(compared.control.values(name)) > seen.n)
         yield name, line
+
+
+def _of_run(run: RunResult, floors: Mapping[str, float]) -> Named:
+    """Metrics of the whole run, without the percentiles and rates that have lines of their own."""
+    for spec, outcome in run.run_metrics.items():
+        name = str(spec)
+        if name in {*PERCENTILES, *RATES} or outcome.value is None:
+            continue
+        unit, _ = RUN_UNITS.get(spec.name, ("", 0))
+        yield (
+            name,
+            SummaryLine(
+                metric=name,
+                value=outcome.value,
+                floor=floors.get(name),
+                lower_is_better=lower_is_better(name),
+                unit=unit,
+            ),
+        )
 
 
 def line_of(aggregate: Aggregate, *, floor: float | None = None) -> SummaryLine:
@@ -364,20 +397,38 @@ def _badness(query: Query) -> tuple[bool, float, int, str]:
     return query.status == CaseStatus.OK, 2.0 if first is None else first, -query.missed, query.id
 
 
+WRONG_ANSWERS = {
+    "over_abstention_rate": ("declined", "the question has an answer, and the system declined it"),
+    "hallucination_rate": ("answered", "the question has no answer, and the system answered it"),
+}
+"""Metrics above 0 for a case whose answer was wrong whatever its words: how the case ended, and what was wrong."""
+
+
+def _ending(run: RunResult, result: CaseResult) -> tuple[str, str]:
+    """How a case ended and what went wrong; a question that was wrongly declined or answered did not end well."""
+    if result.status is CaseStatus.OK:
+        for name, ending in WRONG_ANSWERS.items():
+            outcome = run.scores.get(MetricSpec.parse(name), {}).get(result.case_id)
+            if outcome is not None and outcome.value:
+                return ending
+    return result.status.value, result.error
+
+
 def _query(run: RunResult, result: CaseResult, fates: tuple[GoldFate, ...], beside: _Beside) -> Query:
     case, dataset, retrieved = beside.cases.get(result.case_id), beside.dataset, result.retrieved
+    status, error = _ending(run, result)
     return Query(
         id=result.case_id,
         text="" if case is None else case.query,
         category="" if case is None else case.category,
-        status=result.status.value,
+        status=status,
         values=_values(run, result.case_id),
         before=_before(result.case_id, beside.baseline),
         expected=fates,
         titles=_titles(dataset, [fate.item for fate in fates]),
         given=_list_results(result, case, dataset),
         milliseconds=result.total_ms,
-        error=result.error,
+        error=error,
         notes=() if retrieved is None else retrieved.notes,
     )
 

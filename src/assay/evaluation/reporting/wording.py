@@ -14,10 +14,16 @@ NO_FAILURES = "No query ended with an error or a time-out."
 """The text shown where `Report.failures` is empty."""
 
 
+_DIGITS = {"USD": 4, "tokens": 0}
+"""Digits after the point of units that are not times."""
+
+
 def number(value: float | None, unit: str = "") -> str:
-    """A share with three digits, a time without."""
+    """A share with three digits, a time without, money with four, tokens whole."""
     if value is None:
         return NOTHING
+    if unit in _DIGITS:
+        return f"{value:,.{_DIGITS[unit]}f} {unit}"
     return f"{value:,.3f}" if not unit else f"{_short(value)} {unit}"
 
 
@@ -114,7 +120,7 @@ def losses_by_stage(water: Waterfall) -> list[tuple[str, int]]:
 
 
 def is_failure(query: Query) -> bool:
-    """Whether the system gave no list for a query."""
+    """Whether the system gave no list for a query, or wrongly declined or answered it."""
     return query.status not in ("ok", "skipped")
 
 

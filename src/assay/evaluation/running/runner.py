@@ -350,7 +350,7 @@ def _values(result: RunResult, spec: MetricSpec) -> dict[str, Any]:
 
 def _rest(result: RunResult) -> dict[str, Any]:
     whole = result.as_json()
-    wanted = ("name", "metrics", "latency", "rates", "counts", "caveats", "result_hash")
+    wanted = ("name", "metrics", "run_metrics", "latency", "rates", "counts", "caveats", "result_hash")
     manifest = {name: of for name, of in whole["manifest"].items() if name != "case_ids"}
     return {**{name: whole[name] for name in wanted}, "manifest": manifest}
 
