@@ -79,7 +79,7 @@ def test_exported_judgments_are_what_measure_reads(run: Run, small: str) -> None
 def test_an_export_names_what_the_format_does_not_keep(run: Run) -> None:
     trec = run("dataset", "export", "hotel", "trec", "--format", "trec")
     assert "  100 documents are not in it\n" in trec.out
-    assert "  fields of cases that it does not keep: category (109), difficulty (109)" in trec.out
+    assert "  fields of cases that it does not keep: answerable (54), category (163), difficulty (163)" in trec.out
     lost = run("dataset", "export", "hotel", "beir", "--format", "beir", "--json").json["lost"]
     assert (lost["documents"], lost["cases"]) == (0, 0)
     assert lost["document_fields"]["tags"] == 100

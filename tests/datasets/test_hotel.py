@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from importlib.resources import files
 from itertools import pairwise
@@ -20,6 +21,12 @@ from assay.text.terms import words
 
 HOTEL = Path(str(files("assay"))) / "datasets" / "hotel"
 KINDS = ("factual", "comparative", "troubleshooting", "sentiment")
+NO_ANSWER = "unanswerable"
+REASONS = {f"unanswerable:{reason}" for reason in ("missing-detail", "false-premise", "other-entity")}
+"""Tags that say why a question has no answer."""
+NUMBER_WORDS = frozenset(
+    ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred"]
+)
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +41,19 @@ def lengths(hotel: Dataset) -> dict[str, int]:
 
 def relevant(case: Case) -> set[str]:
     return {name for name, grade in case.labels.items() if grade >= 2}
+
+
+def answerable(hotel: Dataset) -> list[Case]:
+    return [case for case in hotel.cases if case.answerable]
+
+
+def unanswerable(hotel: Dataset) -> list[Case]:
+    return [case for case in hotel.cases if not case.answerable]
+
+
+def find_numbers(text: str) -> set[str]:
+    """Numbers in digits (1.95, 07:15, 1,000) and in words; "one" is rarely a number and is left out."""
+    return {*re.findall(r"\d+(?:[.:,]\d+)*", text), *(NUMBER_WORDS & set(words(text.lower())))}
 
 
 def test_the_checks_of_datasets_find_nothing_wrong() -> None:
@@ -118,10 +138,46 @@ def test_every_kind_of_query_is_asked_often_enough(hotel: Dataset, kind: str) ->
 
 
 def test_queries_are_of_the_known_kinds_and_difficulties(hotel: Dataset) -> None:
-    assert {one.category for one in hotel.cases} == set(KINDS)
-    found = Counter(one.difficulty for one in hotel.cases)
-    assert set(found) == {"easy", "medium", "hard"}
-    assert min(found.values()) >= 12
+    assert {one.category for one in answerable(hotel)} == set(KINDS)
+    assert {one.category for one in unanswerable(hotel)} == {NO_ANSWER}
+    for cases in (answerable(hotel), unanswerable(hotel)):
+        found = Counter(one.difficulty for one in cases)
+        assert set(found) == {"easy", "medium", "hard"}
+        assert min(found.values()) >= 12
+
+
+def test_unanswerable_questions_are_of_three_kinds_alike(hotel: Dataset) -> None:
+    cases = unanswerable(hotel)
+    assert len(cases) >= 40
+    assert [case.id for case in cases if len(case.tags) != 1] == []
+    found = Counter(tag for case in cases for tag in case.tags)
+    assert set(found) == REASONS
+    assert min(found.values()) >= len(cases) / 4
+
+
+def test_nothing_is_above_zero_where_there_is_no_answer(hotel: Dataset) -> None:
+    assert [case.id for case in unanswerable(hotel) if not case.labels or any(case.labels.values())] == []
+    assert [case.id for case in unanswerable(hotel) if case.reference_answer is not None or case.top_chunk] == []
+
+
+def test_unanswerable_questions_use_the_words_of_documents(hotel: Dataset) -> None:
+    """Most words of a question stand in one of the documents that look like an answer."""
+    for case in unanswerable(hotel):
+        asked = set(words(case.query))
+        shared = max(len(asked & set(words(hotel.by_id[name].text))) / len(asked) for name in case.labels)
+        assert shared >= 0.5, case.id
+
+
+def test_every_answerable_question_has_a_reference_answer(hotel: Dataset) -> None:
+    assert [case.id for case in answerable(hotel) if not case.reference_answer] == []
+    assert max(len((case.reference_answer or "").split()) for case in hotel.cases) <= 100
+
+
+def test_numbers_of_a_reference_answer_stand_in_documents_of_the_highest_grade(hotel: Dataset) -> None:
+    for case in answerable(hotel):
+        texts = [hotel.by_id[name].text for name, grade in case.labels.items() if grade == 3]
+        known = {number for text in texts for number in find_numbers(text)}
+        assert find_numbers(case.reference_answer or "") <= known, case.id
 
 
 def test_grades_are_given_to_entities_that_exist(hotel: Dataset) -> None:
@@ -151,16 +207,16 @@ def test_the_listed_relevant_entities_are_those_graded_two_or_three() -> None:
         assert len(expected["relevant_entities"]) == len(graded), one["query_id"]
 
 
-def test_every_query_has_an_answer_of_the_highest_grade(hotel: Dataset) -> None:
-    assert [one.id for one in hotel.cases if 3 not in one.labels.values()] == []
+def test_every_answerable_query_has_an_answer_of_the_highest_grade(hotel: Dataset) -> None:
+    assert [one.id for one in answerable(hotel) if 3 not in one.labels.values()] == []
 
 
-def test_most_queries_have_three_relevant_entities_or_more(hotel: Dataset) -> None:
-    assert sum(len(relevant(one)) >= 3 for one in hotel.cases) >= 0.75 * len(hotel.cases)
+def test_most_answerable_queries_have_three_relevant_entities_or_more(hotel: Dataset) -> None:
+    assert sum(len(relevant(one)) >= 3 for one in hotel.cases) >= 0.75 * len(answerable(hotel))
 
 
 def test_the_floors_can_be_reached(hotel: Dataset) -> None:
-    counts = [len(relevant(one)) for one in hotel.cases]
+    counts = [len(relevant(one)) for one in answerable(hotel)]
     precision = sum(min(5, count) / 5 for count in counts) / len(counts)
     recall = sum(min(5, count) / count for count in counts) / len(counts)
     assert precision >= 0.70 > hotel.floors["precision@5"]
@@ -180,7 +236,7 @@ def test_the_floors_are_the_ones_a_gate_demands(hotel: Dataset) -> None:
 
 
 def test_the_first_passage_is_one_of_an_entity_that_answers_directly(hotel: Dataset) -> None:
-    for one in hotel.cases:
+    for one in answerable(hotel):
         entity, _, position = (one.top_chunk or "").rpartition(":chunk:")
         assert one.labels.get(entity) == 3, one.id
         assert position.isdecimal(), one.id
@@ -194,7 +250,7 @@ def test_the_first_passage_exists_where_the_bundled_embedder_cuts(hotel: Dataset
         for one in hotel.documents
         if any((case.top_chunk or "").startswith(f"{one.id}:chunk:") for case in hotel.cases)
     }
-    for case in hotel.cases:
+    for case in answerable(hotel):
         entity, _, position = (case.top_chunk or "").rpartition(":chunk:")
         assert int(position) < counts[entity], case.id
 

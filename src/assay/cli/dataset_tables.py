@@ -87,12 +87,18 @@ def overview_lines(seen: DatasetOverview) -> Iterator[str]:
         ("judgments", f"{seen.judgments:,}", _kinds({f"grade {key}": count for key, count in seen.grades.items()})),
         ("labels from", "", _kinds(seen.label_sources)),
         ("relevant", _spread(seen.relevant), f"documents a case: least, median, most{best}"),
-        ("anchored", f"{seen.anchored:,}", f"cases; {seen.unanswerable:,} are unanswerable"),
+        ("anchored", f"{seen.anchored:,}", "cases"),
+        ("unanswerable", f"{seen.unanswerable:,}", "cases"),
         ("scale", f"{low} to {high}", f"relevant from {level}; ranked are {seen.ranked_unit} units"),
         ("floors", f"{len(seen.floors):,}", _kinds(seen.floors)),
         ("content", "", f"{seen.content_hash}   tag it {seen.tag_hint}"),
     ]
-    optional = {"anchored": seen.anchored or seen.unanswerable, "floors": seen.floors, "words": seen.words}
+    optional = {
+        "anchored": seen.anchored,
+        "unanswerable": seen.unanswerable,
+        "floors": seen.floors,
+        "words": seen.words,
+    }
     yield from grid([row for row in rows if any(row[1:]) and optional.get(row[0], True)], indent="  ")
 
 

@@ -515,7 +515,11 @@ def _ranking_caveats(sheet: _Sheet) -> list[Caveat]:
     given = {case.case_id: case.retrieved for case in sheet.by_repeat[0].values() if case.retrieved is not None}
     tied = sum(caveats.has_mixed_ties(retrieved, relevant[case]) for case, retrieved in given.items())
     rule = "here the order in which the system gave them counts"
+    # What was found for a question without an answer is not relevant, judged or not: it cannot change a metric.
+    no_answer = {case.id for case in sheet.asked if not case.answerable and not relevant[case.id]}
+    measured = sheet.measured[0]
+    kept = [place for place, topic in enumerate(measured.topics) if topic not in no_answer]
     return [
-        *caveats.ranking_caveats(sheet.measured[0], sheet.ranking_specs),
+        *(caveats.ranking_caveats(measured.take(kept), sheet.ranking_specs) if kept else []),
         *([caveats.tie_caveat(tied, len(given), rule=rule)] if tied else []),
     ]

@@ -10,7 +10,7 @@ counts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import filterfalse, repeat
 from typing import NamedTuple
 
@@ -93,6 +93,15 @@ class MeasuredRun:
     """The same where the lower one has the higher grade."""
     tied: int = 0
     """Topics of a run file in which results of equal score have different grades, so that ids decide their order."""
+
+    def take(self, places: Sequence[int]) -> MeasuredRun:
+        """Some of the topics, by their places; counts over all topics stay as they are."""
+        return replace(
+            self,
+            topics=[self.topics[place] for place in places],
+            scores={spec: column.take(places) for spec, column in self.scores.items()},
+            retrieved=self.retrieved[list(places)],
+        )
 
 
 @dataclass(kw_only=True, slots=True)

@@ -48,7 +48,7 @@ FLAG = "docscore_aggregation"
 RUNS = {"default": "assay", "fts-only": "assay:channels=fts5", FLAG: f"assay:flags.{FLAG}=on"}
 """What is run: the default, a configuration that is worse on purpose, and the change."""
 QUESTIONS = 24
-"""Questions to research, spread over the whole dataset."""
+"""Answerable questions to research, spread over the whole dataset."""
 OUTSIDE = ("Who won the chess world championship in 1972?", "How do I renew a passport for my cat?")
 """Questions that the memory cannot answer, to show abstention."""
 FILLED = "filled.json"
@@ -121,9 +121,10 @@ def _share(settings: Settings, dataset: Dataset) -> None:
 
 
 def _ask(engine: Engine, settings: Settings, scope: Scope, dataset: Dataset, report: Report) -> None:
-    step = max(1, len(dataset.cases) // QUESTIONS)
+    answerable = [case.query for case in dataset.cases if case.answerable]
+    step = max(1, len(answerable) // QUESTIONS)
     # Pages list the newest first, and the first questions of the dataset are the most typical.
-    questions = [*OUTSIDE, *reversed([case.query for case in dataset.cases[::step][:QUESTIONS]])]
+    questions = [*OUTSIDE, *reversed(answerable[::step][:QUESTIONS])]
     report(f"Asking {len(questions)} questions ...")
     pipeline = open_research(settings, engine, scope)
     for question in questions:

@@ -124,6 +124,7 @@ def test_a_bundled_dataset_keeps_its_promises() -> None:
     assert "has 50 documents, not 60" in messages
     assert "has 24 cases, not 60" in messages
     assert "has 0 of the category comparative, not 12" in messages
+    assert "has 0 of the category unanswerable, not 40" in messages
     assert "has 0 of the format JSON, not 1" in messages
     assert not any("factual" in one for one in messages), "kinds are compared whatever their case"
     assert {one.severity for one in found} == {Severity.ERROR}

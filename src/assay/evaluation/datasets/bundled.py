@@ -146,7 +146,7 @@ REQUIREMENTS = {
         entity_types={"KNOWLEDGE_ARTIFACT": 1, "COMMUNICATION_SIGNAL": 1, "INTERACTION_EVENT": 1},
         formats={"MARKDOWN": 1, "TEXT": 1, "JSON": 1},
         domains={"POLICY": 1, "AMENITIES": 1, "SUPPORT": 1, "OPERATIONS": 1},
-        categories={"factual": 12, "comparative": 12, "troubleshooting": 12, "sentiment": 12},
+        categories={"factual": 12, "comparative": 12, "troubleshooting": 12, "sentiment": 12, "unanswerable": 40},
         difficulties={"easy": 1, "medium": 1, "hard": 1},
     ),
     "vault": Requirements(
