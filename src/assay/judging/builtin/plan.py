@@ -6,25 +6,31 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from assay.errors import BadValue
-from assay.records.research import Checkpoint, Dimension, Issue, Material, QuestionKind, Role, RoleScores
+from assay.judging.builtin.plan_signals import (
+    HALF,
+    PlanProbabilities,
+    PlanWords,
+    has_stem,
+    measure_signals,
+    weigh_signals,
+)
+from assay.records.research import DIMENSIONS, Checkpoint, Dimension, Issue, Material, QuestionKind, Role, RoleScores
 from assay.text.questions import (
-    ALIKE,
+    FURNITURE,
     NEW_WORDS,
     OLD_WORDS,
     AskedQuestion,
     cues_of,
-    key_words,
     read_question,
     time_words,
 )
-from assay.text.terms import stems, stems_of, words
+from assay.text.terms import stems, words
 from assay.text.wording import FUNCTION_WORDS, NEGATORS, OPPOSITES, wording
 
 if TYPE_CHECKING:
@@ -35,20 +41,20 @@ if TYPE_CHECKING:
 
 # --- Comparing a plan with its question ---
 #
-# Meaning nominates, exact checks decide: the queries nearest to a question may still lack the year it names, one side
-# of its comparison, or its "without". Every finding carries the words that would mend it.
+# Exact checks find what a plan loses: a name, a year, a "without". Every finding carries the words that would mend it.
+# The scores are probabilities: fitted weights over the signals of `plan_signals`, of which the exact checks are one. A
+# plan that shares no word with its question may be right, and one that shares nearly all may lack the one that counts.
 
 FAR, NEAR = 0.4, 0.8
 """Cosines of a question with its best query: at or below the first they have nothing in common, from the second on
 they ask the same."""
-PREFIX = 5
-"""Words that begin with as many letters alike are one: Norway, Norwegian."""
 MOST_READ = 40
 """Queries that are looked at."""
 
 _MARKED = re.compile(
     r"\b(?:without|except|excluding|other than|besides|not|no|non|free|alternatives?|instead|apart)\b", re.IGNORECASE
 )
+_NUMBER = re.compile(r"\d")
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
 _PAST = re.compile(r"\b(?:before|used to|in the past|historically|originally)\b", re.IGNORECASE)
 _CUED = frozenset({QuestionKind.QUANTITY, QuestionKind.TIME, QuestionKind.FACT, QuestionKind.REASON})
@@ -59,42 +65,33 @@ class PlanFinding(NamedTuple):
 
     issue: Issue
     factor: float
+    is_contradiction: bool = False
+    """Whether the plan searches for something else in its place. Other losses may be paraphrases."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlanReading:
     """What was found."""
 
+    intent: float
+    """How far the plan follows the intent of the question, 0 to 1."""
+    coverage: float
+    """How much of the question the queries cover."""
+    scope: float
+    """Neither too broad nor too narrow: queries that stay with the question."""
     nearness: float
     """Of the best query to the question by meaning, 0 to 1; without vectors, the share of key words."""
     kept: float
     """The share of the question's key words that a query has."""
-    focus: float
-    """The share of the key words a query has, on average: low when queries are too broad, or about something else."""
-    aspects: tuple[float, ...]
-    """How well each side or part is covered."""
     missing: tuple[str, ...]
-    """The sides and parts that are not."""
+    """The sides and parts that no query covers."""
+    uncovered: tuple[str, ...]
+    """The key words of the question that no query covers."""
     findings: tuple[PlanFinding, ...]
     is_english: bool
-
-    @property
-    def intent(self) -> float:
-        """How far the plan follows the intent of the question."""
-        score = 0.6 * self.nearness + 0.4 * self.kept
-        for finding in self.findings:
-            score *= finding.factor
-        return score
-
-    @property
-    def coverage(self) -> float:
-        """How much of the question the queries cover."""
-        return sum(self.aspects) / len(self.aspects)
-
-    @property
-    def scope(self) -> float:
-        """Neither too broad nor too narrow: queries that stay with the question."""
-        return min(1.0, self.focus / 0.35)
+    """Whether the question reads as English and has a key word that is known."""
+    is_readable: bool
+    """Whether the question is a sentence or has a key word that is known. Otherwise its plan is not judged."""
 
 
 def read_plan(material: Material, embedder: Embedder | None = None) -> PlanReading:
@@ -103,78 +100,63 @@ def read_plan(material: Material, embedder: Embedder | None = None) -> PlanReadi
     if plan is None:
         raise BadValue("the material has no plan", remedy="Give the plan.")
     asked = read_question(material.question)
-    queries = plan.texts[:MOST_READ]
-    aspects = asked.sides or asked.parts or (asked.text,)
-    apart = aspects if len(aspects) > 1 and not asked.sides else ()
-    cosines = _cosines([asked.text, *apart], queries, embedder)
-    found = [frozenset(stems(query)) for query in queries]
-    keys = list(dict.fromkeys(asked.key_stems)) or stems(asked.text)
-    kept = [stem for stem in keys if _has(stem, frozenset().union(*found))]
-    share = len(kept) / len(keys) if keys else 1.0
-    covered = tuple(_coverage_of(asked, place, found, cosines) for place in range(len(aspects)))
+    found = PlanWords(asked, plan.texts[:MOST_READ], embedder)
+    findings = find_losses(found)
+    framing = sum(stem in FUNCTION_WORDS or stem in FURNITURE for stem in stems(asked.text))
+    knows_a_key = embedder is not None and _knows_a_key(asked, embedder)
+    readable = knows_a_key or framing >= (1 if embedder is None else FRAMING_WORDS)
+    chances = _chances(found, findings) if readable else _NOT_JUDGED
+    kept = sum(has_stem(stem, found.all_stems) for stem in stems(" ".join(found.keys))) / max(1, len(found.keys))
     return PlanReading(
-        nearness=share if cosines is None else _scale(float(cosines[0].max())),
-        kept=share,
-        focus=sum(sum(_has(stem, query_stems) for stem in keys) for query_stems in found)
-        / max(1, len(keys) * len(found)),
-        aspects=covered,
-        missing=tuple(aspect for aspect, value in zip(aspects, covered, strict=True) if value < 0.5),
-        findings=tuple(_findings(asked, queries, found)),
-        is_english=bool(set(stems(asked.text)) & FUNCTION_WORDS) or len(words(asked.text)) < 4,
+        intent=_score(chances.intent) * math.prod(finding.factor for finding in findings if finding.is_contradiction),
+        coverage=_score(chances.coverage),
+        scope=_score(chances.scope),
+        nearness=_nearness(found) if embedder is not None else kept,
+        kept=kept,
+        missing=tuple(aspect for aspect, value in found.aspect_coverages().items() if value < HALF),
+        uncovered=found.uncovered_keys(),
+        findings=findings,
+        is_english=(embedder is None or knows_a_key)
+        and (bool(set(stems(asked.text)) & FUNCTION_WORDS) or len(words(asked.text)) < 4),
+        is_readable=readable,
     )
 
 
-def _cosines(texts: Sequence[str], queries: Sequence[str], embedder: Embedder | None) -> np.ndarray | None:
-    """A row for each text, a column for each query."""
-    if embedder is None:
-        return None
-    rows = embedder.embed([*texts, *queries])
-    return np.asarray(rows[: len(texts)] @ rows[len(texts) :].T, dtype=np.float64)
+EVEN = 0.75
+"""The score of a plan that is as likely right as wrong. Above the thresholds, because all of them have to be met: on
+the plans of the fit, right plans pass as often as wrong ones fail from here."""
+_NOT_JUDGED = PlanProbabilities(intent=0.5, coverage=0.5, scope=0.5)
 
 
-def _scale(cosine: float) -> float:
-    return min(1.0, max(0.0, (cosine - FAR) / (NEAR - FAR)))
+def _score(probability: float) -> float:
+    """A probability as a score: 0.5 becomes `EVEN`; 0 and 1 stay."""
+    return 1 / (1 + (1 - probability) / probability * (1 - EVEN) / EVEN)
 
 
-def _has(stem: str, stems_there: frozenset[str]) -> bool:
-    if any(stem in group and group & stems_there for group in ALIKE):
-        return True
-    return stem in stems_there or (
-        len(stem) >= PREFIX and any(other.startswith(stem[:PREFIX]) for other in stems_there if len(other) >= PREFIX)
-    )
+def _chances(found: PlanWords, findings: Iterable[PlanFinding]) -> PlanProbabilities:
+    rules = math.prod(finding.factor for finding in findings)
+    return weigh_signals(measure_signals(found, rules), has_vectors=found.has_vectors)
 
 
-def _coverage_of(
-    asked: AskedQuestion, place: int, found: Sequence[frozenset[str]], cosines: np.ndarray | None
-) -> float:
-    """A side is covered when a query names it; a part when a query has what sets it apart, or means it."""
-    if asked.sides:
-        side = key_words(asked.sides[place]) or words(asked.sides[place])
-        return float(any(all(_has(stem, query_stems) for stem in stems_of(side)) for query_stems in found))
-    if len(asked.parts) < 2:
-        keys = asked.key_stems
-        union = frozenset[str]().union(*found)
-        named = sum(_has(stem, union) for stem in keys) / len(keys) if keys else 1.0
-        return named if cosines is None else max(named, _scale(float(cosines[0].max())))
-    own = _own_stems(asked.parts, place)
-    cues = cues_of(asked.parts[place])
-    union = frozenset[str]().union(*found)
-    if not own:
-        return float(bool(cues & union)) if cues else 1.0
-    return (
-        sum(_has(stem, union) for stem in own) / len(own) if cosines is None else _part(own, union, cosines[place + 1])
-    )
+def _nearness(found: PlanWords) -> float:
+    best = max(found.cosine(found.asked.text, query) for query in found.queries)
+    return min(1.0, max(0.0, (best - FAR) / (NEAR - FAR)))
 
 
-def _part(own: Sequence[str], union: frozenset[str], cosines: np.ndarray) -> float:
-    named = sum(_has(stem, union) for stem in own) / len(own)
-    return max(named, 0.5 * named + 0.5 * _scale(float(cosines.max()))) if named else 0.5 * _scale(float(cosines.max()))
+FRAMING_WORDS = 2
+"""Function words of a question that is a sentence, whatever names and terms it has."""
+SHORTEST_KNOWN = 3
+"""Letters; shorter words are known to every tokenizer."""
 
 
-def _own_stems(parts: Sequence[str], place: int) -> list[str]:
-    """What a part has and the others do not."""
-    others = {stem for other, part in enumerate(parts) if other != place for stem in stems_of(key_words(part))}
-    return [stem for stem in stems_of(key_words(parts[place])) if stem not in others]
+def _knows_a_key(asked: AskedQuestion, embedder: Embedder) -> bool:
+    """Whether the embedder knows a key word as a whole: a tokenizer takes words it does not know apart."""
+    return any(len(word) >= SHORTEST_KNOWN and embedder.count_tokens(word) == 1 for word in asked.keys)
+
+
+def find_losses(found: PlanWords) -> tuple[PlanFinding, ...]:
+    """What the queries lose of the question, by exact checks."""
+    return tuple(_findings(found.asked, found.queries, found.query_stems))
 
 
 def _findings(asked: AskedQuestion, queries: Sequence[str], found: Sequence[frozenset[str]]) -> Iterator[PlanFinding]:
@@ -194,13 +176,29 @@ def _names(asked: AskedQuestion, found: Sequence[frozenset[str]]) -> Iterator[Pl
     lost = [
         shown
         for shown in facts.values()
-        if not all(_has(stem, union) for stem in stems(shown)) and not _is_abbreviated(shown, union, initials)
+        if not all(has_stem(stem, union) for stem in stems(shown)) and not _is_abbreviated(shown, union, initials)
     ]
     if lost:
         fix = Issue(
             issue=f"no query has {', '.join(lost[:4])}", fix=f"add {', '.join(lost[:4])}", terms=tuple(lost[:4])
         )
-        yield PlanFinding(fix, 1 - 0.45 * len(lost) / len(facts) - 0.05)
+        is_exchanged = _quotes_the_rest(asked, lost, found) or _has_other_number(asked, lost, union)
+        yield PlanFinding(fix, 1 - 0.45 * len(lost) / len(facts) - 0.05, is_contradiction=is_exchanged)
+
+
+def _quotes_the_rest(asked: AskedQuestion, lost: Sequence[str], found: Sequence[frozenset[str]]) -> bool:
+    """Whether a query has at least half of the key words besides the lost names: then it left them out on purpose."""
+    names = {stem for shown in lost for stem in stems(shown)}
+    rest = [stem for stem in asked.key_stems if stem not in names]
+    return bool(rest) and any(
+        sum(has_stem(stem, query_stems) for stem in rest) >= HALF * len(rest) for query_stems in found
+    )
+
+
+def _has_other_number(asked: AskedQuestion, lost: Sequence[str], union: frozenset[str]) -> bool:
+    """Whether a number of the question is lost and a query has one that the question does not have."""
+    known = frozenset(stems(asked.text))
+    return any(_NUMBER.search(shown) for shown in lost) and any(stem.isdigit() for stem in union - known)
 
 
 def _is_abbreviated(shown: str, union: frozenset[str], initials: str) -> bool:
@@ -243,11 +241,11 @@ def _exclusions(asked: AskedQuestion, queries: Sequence[str], found: Sequence[fr
         wanted = [
             query
             for query, query_stems in zip(queries, found, strict=True)
-            if ruled_out and all(_has(stem, query_stems) for stem in ruled_out) and not _MARKED.search(query)
+            if ruled_out and all(has_stem(stem, query_stems) for stem in ruled_out) and not _MARKED.search(query)
         ]
         if wanted:
             fix = Issue(issue=f"{excluded} was ruled out and is searched", fix=f"search without {excluded}", terms=())
-            yield PlanFinding(fix, 1 - 0.6 * len(wanted) / len(queries))
+            yield PlanFinding(fix, 1 - 0.6 * len(wanted) / len(queries), is_contradiction=True)
 
 
 def _turns(asked: AskedQuestion, queries: Sequence[str], found: Sequence[frozenset[str]]) -> Iterator[PlanFinding]:
@@ -257,7 +255,7 @@ def _turns(asked: AskedQuestion, queries: Sequence[str], found: Sequence[frozens
         turned = sorted(other for pair in OPPOSITES if stem in pair for other in pair - {stem} if other in union - own)
         if turned:
             fix = Issue(issue=f"{turned[0]} is searched, {stem} was asked", fix=f"search {stem}", terms=(stem,))
-            yield PlanFinding(fix, 0.5)
+            yield PlanFinding(fix, 0.5, is_contradiction=True)
             return
     against = [word for word in words(asked.text) if word in {"against", "no", "not", "never"}]
     negated = (NEGATORS | {"against", "without", "criticism", "objection"}) & union
@@ -272,7 +270,7 @@ def _kinds(asked: AskedQuestion, found: Sequence[frozenset[str]]) -> Iterator[Pl
         return
     union = frozenset[str]().union(*found)
     cues = cues_of(asked.text)
-    if cues and not cues & union and not all(_has(stem, union) for stem in asked.key_stems):
+    if cues and not cues & union and not all(has_stem(stem, union) for stem in asked.key_stems):
         word = asked.text.split()[0].lower()
         yield PlanFinding(
             Issue(issue=f"nothing in the plan asks {word!r}", fix=f"ask {asked.text}", terms=asked.keys[:3]), 0.8
@@ -293,12 +291,16 @@ def first_issue(reading: PlanReading, findings: Iterable[PlanFinding]) -> str:
 # meaning to the other. Their spread is small when a plan is plainly right or wrong, and wide when words and meaning
 # part.
 
-VERSION = "1"
+VERSION = "2"
 SURE, UNSURE = 0.9, 0.65
 """Confidence far from the threshold and right at it; English is required for either."""
 FOREIGN = 0.4
 """Confidence about a question whose language the rules do not read."""
+UNREADABLE = 0.2
+"""Confidence about a question without a known word; its plan gets `EVEN` for every dimension."""
 PASS = 0.7
+MOST_TERMS = 4
+"""Words that one issue names."""
 
 
 class BuiltinPlanEvaluator:
@@ -315,13 +317,19 @@ class BuiltinPlanEvaluator:
     def evaluate(self, material: Material) -> RoleScores:
         """Score intent alignment, query coverage and scope."""
         reading = self._read(material)
-        scores = _intent_view(reading) if self.role is Role.INTENT_ANALYST else _coverage_view(reading)
+        scores = _views(reading, self.role)
         return RoleScores(
             scores=scores,
             confidence=_confidence(reading, min(scores.values())),
             critique=_critique(reading),
             issues=_issues(reading),
         )
+
+
+def _views(reading: PlanReading, role: Role) -> dict[Dimension, float]:
+    if not reading.is_readable:
+        return dict.fromkeys(DIMENSIONS[Checkpoint.PLAN], EVEN)
+    return _intent_view(reading) if role is Role.INTENT_ANALYST else _coverage_view(reading)
 
 
 def _intent_view(reading: PlanReading) -> dict[Dimension, float]:
@@ -345,12 +353,16 @@ def _coverage_view(reading: PlanReading) -> dict[Dimension, float]:
 
 
 def _confidence(reading: PlanReading, score: float) -> float:
+    if not reading.is_readable:
+        return UNREADABLE
     if not reading.is_english:
         return FOREIGN
     return min(SURE, UNSURE + abs(score - PASS))
 
 
 def _critique(reading: PlanReading) -> str:
+    if not reading.is_readable:
+        return "the question has no known word, so the plan was not judged"
     said = first_issue(reading, reading.findings)
     if said:
         return said
@@ -364,6 +376,10 @@ def _issues(reading: PlanReading) -> tuple[Issue, ...]:
         Issue(issue=f"no query covers {aspect!r}", fix=f"add a query for {aspect}", terms=(aspect,))
         for aspect in reading.missing
     ]
+    lost = reading.uncovered[:MOST_TERMS]
+    if reading.kept >= HALF and lost:
+        shown = ", ".join(lost)
+        found.append(Issue(issue=f"no query covers {shown}", fix=f"add {shown}", terms=lost))
     if reading.nearness < 0.5 and reading.kept < 0.5:
         found.append(Issue(issue="the queries are about something else", fix="search the question's own words"))
     if reading.scope < 0.5:
