@@ -24,9 +24,11 @@ KINDS = ("factual", "comparative", "troubleshooting", "sentiment")
 NO_ANSWER = "unanswerable"
 REASONS = {f"unanswerable:{reason}" for reason in ("missing-detail", "false-premise", "other-entity")}
 """Tags that say why a question has no answer."""
-NUMBER_WORDS = frozenset(
-    ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred"]
-)
+NUMBER_WORDS = {
+    *("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen"),
+    *("fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty", "thirty", "forty", "fifty"),
+    *("sixty", "seventy", "eighty", "ninety", "hundred"),
+}
 
 
 @pytest.fixture(scope="module")
