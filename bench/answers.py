@@ -35,6 +35,7 @@ from assay.judging.builtin.answerability import evidence_features, rank_sentence
 from assay.judging.builtin.support import Evidence
 from assay.memory.engine import Engine
 from assay.memory.saving import Refused
+from assay.metrics.answers import MATCH_SHARE
 from assay.metrics.reference_text import has_reference
 from assay.records import Draft, Format, Scope
 from assay.records.research import Passage
@@ -341,7 +342,7 @@ def measure(name: str, searched: Sequence[Searched], profile: dict[str, Any], em
     def at(threshold: float) -> AtThreshold:
         given = [one for one in right if chances[id(one)] >= threshold]
         checked = [one for one in given if one.asked.references]
-        held = sum(any(has_reference(answers[id(one)][0], text) for text in one.asked.references) for one in checked)
+        held = sum(any(has_reference(answers[id(one)][0], text, MATCH_SHARE) for text in one.asked.references) for one in checked)
         return AtThreshold(
             threshold=threshold,
             declined=Share(count=len(right) - len(given), total=len(right)),
