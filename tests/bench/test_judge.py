@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bench.edited import edit
 from bench.fit_judge import VECTORS, Example, fitted, furthest
 from bench.judge import auroc, overlap, spearman
 from bench.labelled import Judged, load
@@ -59,6 +60,18 @@ def test_fitting_finds_the_feature_that_tells() -> None:
     fields: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in profile.items()}
     made = Weights(**fields)
     assert made.probability({"tells": 1.0, "noise": 0.0}) > 0.5 > made.probability({"tells": 0.0, "noise": 0.0})
+
+
+def test_an_edit_changes_one_thing_of_a_sentence_that_a_passage_has() -> None:
+    sentence = "The bridge was opened by Harriet in 1931 after long delays."
+    item = Judged(group="g", text="any", passages=(f"Short one. {sentence}",), label=True, grade=1.0)
+    made = {one.kind: one.text for one in edit(item)}
+    assert all(one.copy == sentence for one in edit(item))
+    assert made["a changed number"] == sentence.replace("1931", "1938")
+    assert made["a negation"] == sentence.replace("was", "was not")
+    assert made["another name"] == sentence.replace("Harriet", "Fenwick")
+    assert len(made) == 5
+    assert edit(Judged(group="g", text="any", passages=("Short one.",), label=True, grade=1.0)) == []
 
 
 def test_coefficients_over_other_features_are_never_the_same() -> None:

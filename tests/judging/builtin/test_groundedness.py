@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.embedding.bundled import load_bundled
+from assay.embedding.protocol import Embedder
 from assay.judging.builtin.judges import BuiltinGroundedness
 from assay.judging.protocol import GroundednessJudge
 from assay.records.judging import GroundednessVerdict, VerdictOutcome
@@ -16,6 +17,8 @@ PASSAGES = (
     "The gateway accepts uploads of at most 40 MB. Larger files are refused with status 413.",
     "Backups run every night at 02:00. They are kept for 30 days and then deleted.",
 )
+WITH_NAMES = (*PASSAGES, "Mr Okafor keeps the keys of the Lisbon office.")
+CLEARLY = 0.2
 FULL = 5.0
 
 
@@ -55,6 +58,43 @@ def test_one_exact_conflict_outweighs_all_shared_words(answer: str, problem: str
     assert found.score <= 1.0
     assert not found.supported_claims
     assert problem in found.reason
+
+
+@pytest.mark.parametrize(
+    ("copy", "edited"),
+    [
+        ("Backups run every night at 02:00.", "Backups run every night at 04:00."),
+        ("They are kept for 30 days and then deleted.", "They are kept for 90 days and then deleted."),
+        ("Larger files are refused with status 413.", "Larger files are not refused with status 413."),
+        ("Mr Okafor keeps the keys of the Lisbon office.", "Mr Okafor keeps the keys of the Geneva office."),
+        ("Mr Okafor keeps the keys of the Lisbon office.", "Mr Kowalski keeps the keys of the Lisbon office."),
+        ("Backups run every night at 02:00.", "Backups run every night at 02:00. Penguins eat herring all day."),
+        ("Backups run every night at 02:00.", "Backups run every night at 02:00, and penguins eat herring all day."),
+    ],
+)
+@pytest.mark.parametrize("embedder", [None, load_bundled()], ids=["words", "meaning"])
+def test_one_error_in_a_copied_sentence_lowers_its_probability_clearly(
+    copy: str, edited: str, embedder: Embedder | None
+) -> None:
+    before, after = (BuiltinGroundedness(embedder).judge("", text, WITH_NAMES).probability for text in (copy, edited))
+    assert before is not None
+    assert after is not None
+    assert before >= 0.5
+    assert before - after >= CLEARLY
+
+
+def test_another_spelling_of_a_name_is_no_other_name() -> None:
+    assert judged("Mr Okafoor keeps the keys of the Lisbon office [3].", *WITH_NAMES).supported_claims
+
+
+def test_a_replaced_name_contradicts_only_a_sentence_that_is_otherwise_the_same() -> None:
+    same = judged("Mr Kowalski keeps the keys of the Lisbon office [3].", *WITH_NAMES)
+    assert "Kowalski / Okafor in its support" in same.reason
+    assert same.score is not None
+    assert same.score <= 1.0
+    other = judged("Until last spring Mr Kowalski quietly cleaned every room of the Lisbon office [3].", *WITH_NAMES)
+    assert "Kowalski stands in no passage" in other.reason
+    assert "Okafor" not in other.reason
 
 
 def test_an_answer_about_something_else_gets_0() -> None:

@@ -301,8 +301,8 @@ def answer_features_of(question: str, passages: Sequence[str], evidence: Evidenc
 SUPPORTED = 0.5
 """A claim at least this probable counts as supported."""
 CONTRADICTED = 0.15
-"""The most for a claim whose best sentence is the same but for a number, a negation or an opposite. Labelled data have
-too few of these to fit a coefficient, and missing one is a grave error of a judge."""
+"""The most for a claim whose best sentence is the same but for a number, a name, a negation or an opposite. Labelled
+data have too few of these to fit a coefficient, and missing one is a grave error of a judge."""
 UNCITED_CAP = 4.0
 """The most an answer can reach while one of its supported claims has no citation."""
 CONTRADICTED_CAP = 1.0

@@ -193,6 +193,8 @@ def remove_marks(sentence: str) -> str:
 
 SAME_FRAME = 0.6
 """Sentences that share this much, in order, say the same; what differs was put in place of something."""
+SAME_SPELLING = 0.7
+"""Names that share this much of their letters, in order, may be spellings of one name."""
 MOST_APART = 1
 """A negation turns a sentence round only when hardly anything else differs: it may belong to another clause."""
 
@@ -238,6 +240,8 @@ class Consistency:
     """Whether the claim states an increase and its best sentence a decrease, or the reverse."""
     replaced: tuple[str, ...]
     """The claim has one number, its best sentence another of the same kind in its place."""
+    names_replaced: tuple[str, ...]
+    """The claim has a name that no passage has, its best sentence another name that the claim has not."""
     frame: float
     """How much of claim and best sentence is the same, in order, 0 to 1."""
     apart: int
@@ -245,16 +249,18 @@ class Consistency:
 
     @property
     def contradicts(self) -> bool:
-        """Whether the best sentence is the same but for a number, a negation or an opposite."""
+        """Whether the best sentence is the same but for a number, a name, a negation or an opposite."""
         negated = self.negation_differs and self.apart <= MOST_APART
-        turned = negated or bool(self.opposites) or bool(self.replaced)
+        # Each replaced name is one word of difference on both sides.
+        renamed = bool(self.names_replaced) and self.apart <= 2 * len(self.names_missing)
+        turned = negated or renamed or bool(self.opposites) or bool(self.replaced)
         return turned and self.frame >= SAME_FRAME
 
     @property
     def problems(self) -> tuple[str, ...]:
         """In words."""
         found = [f"{shown} stands in no passage" for shown in (*self.numbers_missing, *self.names_missing)]
-        found += [f"{pair} in its support" for pair in self.replaced]
+        found += [f"{pair} in its support" for pair in (*self.replaced, *self.names_replaced * self.contradicts)]
         found += ["one of claim and support is negated"] * self.negation_differs
         found += ["claim and support go in opposite directions"] * self.direction_differs
         return (*found, *(f"{pair} are opposites" for pair in self.opposites))
@@ -268,16 +274,18 @@ def consistency(
     names = [fact for fact in claim.facts if fact.kind in _NAMES]
     near = [fact for sentence in window for fact in sentence.facts]
     missing = [fact for fact in numbers if not _is_stated(fact, evidence.facts)]
+    unknown = [fact for fact in names if fact.value not in evidence.stems]
     return Consistency(
         numbers=len(numbers),
         numbers_missing=_labels_of(missing),
         numbers_elsewhere=_labels_of(fact for fact in numbers if fact not in missing and not _is_stated(fact, near)),
         names=len(names),
-        names_missing=_labels_of(fact for fact in names if fact.value not in evidence.stems),
+        names_missing=_labels_of(unknown),
         negation_differs=best is not None and _is_negated(claim) != _is_negated(best),
         opposites=() if best is None else _opposites(claim, best),
         direction_differs=best is not None and _direction(claim) * _direction(best) < 0,
         replaced=() if best is None else _replacements(numbers, claim, best),
+        names_replaced=() if best is None else _name_replacements(unknown, claim, best),
         frame=0.0 if best is None else _frame(claim, best),
         apart=0 if best is None else len(_content_stems(claim) ^ _content_stems(best)),
     )
@@ -315,6 +323,17 @@ def _replacements(numbers: Sequence[Fact], claim: EvidenceSentence, best: Eviden
         (fact, another) for fact in lost for another in other if fact.kind == another.kind and fact.of == another.of
     ]
     return tuple(f"{fact.shown} / {another.shown}" for fact, another in pairs)
+
+
+def _name_replacements(unknown: Sequence[Fact], claim: EvidenceSentence, best: EvidenceSentence) -> tuple[str, ...]:
+    """Return pairs of names; two spellings of one name are not a pair."""
+    other = [fact for fact in best.facts if fact.kind in _NAMES and fact.value not in claim.stems]
+    pairs = [(fact, another) for fact in unknown for another in other if not _is_spelled_alike(fact, another)]
+    return tuple(f"{fact.shown} / {another.shown}" for fact, another in pairs)
+
+
+def _is_spelled_alike(first: Fact, second: Fact) -> bool:
+    return SequenceMatcher(None, first.value, second.value, autojunk=False).ratio() >= SAME_SPELLING
 
 
 def _frame(claim: EvidenceSentence, best: EvidenceSentence) -> float:
