@@ -248,7 +248,7 @@ class Client(MemoryCalls):
     def run(self, dataset: str, **more: Any) -> RunSummary:
         """Run Assay over a dataset and measure it; may take minutes, so give the client a long deadline.
 
-        `more` are further fields of the request, such as mode, metrics, k, max_cases or max_seconds.
+        `more` are further fields of the request, such as mode, answer, metrics, k or max_cases.
         """
         return self._call(run_verbs.START, dataset=dataset, **more)
 

@@ -45,6 +45,15 @@ def test_no_result_over_http_names_a_folder_of_the_machine(folder: Path) -> None
     assert str(folder) not in made.text + listed.text
 
 
+def test_a_run_of_answers_over_http_is_the_one_of_the_command_line(folder: Path) -> None:
+    asked = {"dataset": "hotel", "max_cases": 2, "metrics": ["mrr"], "answer": True, "mode": "quick"}
+    with services_at(folder) as services, reaching(services) as client:
+        made = client.post("/api/runs", json=asked).json()
+    assert made["manifest"]["system"] == "assay:answer,mode=quick"
+    assert made["metrics"]["over_abstention_rate"]["scored"] == 2
+    assert made["latency"].keys() >= {"retrieval", "generation", "evaluation"}
+
+
 def test_an_agent_is_given_the_hash_of_the_instrument_and_not_every_case_id() -> None:
     assert START.tool is not None
     assert START.tool.masked == {"breakdowns", "manifest"}

@@ -51,6 +51,9 @@ class StartRunRequest(Request):
         ),
     ]
     mode: Annotated[Mode, Field(description="How Assay searches; auto decides by the query.")] = Mode.AUTO
+    answer: Annotated[
+        bool, Field(description="Also answer the questions, as `assay ask` does, and measure the answers.")
+    ] = False
     metrics: Annotated[
         tuple[Annotated[str, Field(min_length=1, max_length=200)], ...],
         Field(max_length=20, description="Up to 20, such as ndcg@10, recall@5, mrr; the dataset's own if left out."),
@@ -177,7 +180,7 @@ def _run(caller: Caller, request: StartRunRequest) -> RunSummary:
     clock, shelf = caller.engine.clock, caller.shelf
     time = _TimeLimit(clock, clock.monotonic() + request.max_seconds)
     dataset = shelf.load_dataset(request.dataset)
-    spec = "assay" if request.mode is Mode.AUTO else f"assay:mode={request.mode.value}"
+    spec = _name_system(request)
     options = RunOptions(
         metrics=parse_specs(list(request.metrics)) if request.metrics else None,
         k=request.k,
@@ -201,6 +204,15 @@ def _run(caller: Caller, request: StartRunRequest) -> RunSummary:
     note = keep_row(result, dataset, lambda: caller.engine.store.writing(caller.scope))
     refuse_unmeasured(result, remedy="Give a larger max_seconds, other metrics or another dataset.")
     return result.summary([note] if note else [])
+
+
+def _name_system(request: StartRunRequest) -> str:
+    """Assay as `--system` of the command line names it."""
+    keys = [
+        *(["answer"] if request.answer else []),
+        *([] if request.mode is Mode.AUTO else [f"mode={request.mode.value}"]),
+    ]
+    return f"assay:{','.join(keys)}" if keys else "assay"
 
 
 @dataclass(frozen=True, slots=True)
