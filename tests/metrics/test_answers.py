@@ -126,13 +126,15 @@ def test_only_unanswerable_questions_enter_abstention_accuracy_and_hallucination
         ("It costs 1,200 euros", "1200 euros", 1),
         ("It costs 2.50 euros", "2.5 euros", 1),
         ("It costs 25 euros", "2.5 euros", 0),
+        ("Juniors get 1,800 in their first year", "1,800 euros", 1),
+        ("It is 27", "27 euros a month", 0),
         ("Version 1.2.3", "version 1.2.4", 0),
         ("Ada and Bo", "Ada, Bo, Cy and Di", 1),
         ("Ada alone", "Ada, Bo, Cy and Di", 0),
         ("Stopped by the parties", "The party stops it", 1),
     ],
 )
-def test_an_answer_needs_every_number_and_half_of_the_words_of_the_reference(
+def test_an_answer_needs_every_number_and_half_of_the_terms_of_the_reference(
     text: str, reference: str, expected: float
 ) -> None:
     given = GivenAnswer(text=text, abstained=False)
@@ -151,7 +153,7 @@ def test_what_a_reference_match_is_counted_over_decides_what_declining_is_worth(
     assert missing(match(answerable(BLANK), CLOSED, MatchedOver.ANSWERABLE)) is OutcomeKind.SYSTEM_FAILED
 
 
-def test_the_share_of_words_that_a_match_needs_can_be_set() -> None:
+def test_the_share_of_terms_that_a_match_needs_can_be_set() -> None:
     given = answerable(GivenAnswer(text="Ada and Bo", abstained=False))
     assert answers.reference_match(given, "Ada, Bo, Cy and Di", share=0.75) == Outcome.scored(0)
 

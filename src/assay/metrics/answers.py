@@ -19,7 +19,7 @@ from typing import NamedTuple
 from assay.metrics import outcomes
 from assay.metrics.catalog import Better, Cutoff, FromCase, FromRun, MetricEntry, Parameter, register
 from assay.metrics.inputs import CaseView, RunFacts
-from assay.metrics.reference_text import content_words, has_reference, numbers
+from assay.metrics.reference_text import MATCH_SHARE, content_words, has_reference, numbers
 from assay.metrics.spec import MetricSpec
 from assay.records.answers import AnsweredCase, Claim, GivenAnswer, RubricVerdict
 from assay.records.evaluations import Outcome, OutcomeKind
@@ -119,14 +119,10 @@ class MatchedOver(StrEnum):
     """All answers; one to a question without an answer counts as 0."""
 
 
-MATCH_SHARE = 0.5
-"""The share of the reference answer's content words that an answer needs to match it."""
-
-
 def reference_match(
     case: AnsweredCase, reference: str, over: MatchedOver = MatchedOver.ANSWERED, share: float = MATCH_SHARE
 ) -> Outcome:
-    """Whether an answer has every number and enough content words of the reference answer. No judge is needed."""
+    """Whether an answer has every number and enough words of the reference answer. No judge is needed."""
     if not case.answerable:
         return _match_unanswerable(case.answer, over)
     if not content_words(reference) and not numbers(reference):
@@ -303,7 +299,7 @@ _OVER = Parameter(
 )
 _SHARE = Parameter(
     name="share",
-    meaning="the share of the reference answer's content words that the answer needs",
+    meaning="the share of the reference answer's terms (numbers and content words) that the answer needs",
     default=str(MATCH_SHARE),
     kind="share",
 )
@@ -440,8 +436,8 @@ ENTRIES = (
         compute=FromCase(of_answer(_reference_match)),
         family="answers",
         summary="How many answers hold the numbers and the words of the reference answer?",
-        formula="1 if the answer has every number of the reference answer and at least `share` of its content words,"
-        " else 0; `over` says which questions count",
+        formula="1 if the answer has every number of the reference answer and at least `share` of its terms (numbers"
+        " and content words), else 0; `over` says which questions count",
         lowest=0,
         highest=1,
         better=Better.HIGHER,

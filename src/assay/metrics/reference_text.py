@@ -29,6 +29,8 @@ NUMBER_WORDS = {
     **{word: str(10 * tens) for tens, word in enumerate(_TENS, start=3)},
 }
 """Numbers that are often spelt, with their digits."""
+MATCH_SHARE = 0.5
+"""The share of a reference answer's terms that an answer needs to match it."""
 SHORTEST_STEM = 3
 """Letters that a word keeps when its ending is taken off."""
 
@@ -38,11 +40,13 @@ _ENDINGS = ("ings", "ing", "ied", "ies", "ed", "es", "s")
 _VOWELS = frozenset("aeiou")
 
 
-def has_reference(text: str, reference: str, share: float) -> bool:
-    """Whether a text has every number of a reference and at least this share of its content words."""
-    wanted = content_words(reference)
-    found = len(wanted & content_words(text))
-    return numbers(reference) <= numbers(text) | _spelt_numbers(text) and found >= share * len(wanted)
+def has_reference(text: str, reference: str, share: float = MATCH_SHARE) -> bool:
+    """Whether a text has every number of a reference and at least this share of its terms: numbers and words."""
+    wanted_numbers, wanted_words = numbers(reference), content_words(reference)
+    if not wanted_numbers <= numbers(text) | _spelt_numbers(text):
+        return False
+    found = len(wanted_numbers) + len(wanted_words & content_words(text))
+    return found >= share * (len(wanted_numbers) + len(wanted_words))
 
 
 def content_words(text: str) -> frozenset[str]:
