@@ -166,6 +166,7 @@ LAYERS = (
         "metrics",
         "formats",
         "network",
+        "presentation",
         "settings",
         "verbs",
         "wiring",

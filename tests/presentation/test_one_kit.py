@@ -1,4 +1,4 @@
-"""There is one of each: environment, style sheet, colours, and the scores at which colours change."""
+"""There is one of each: environment, style sheet, colours, and the choice of a colour for a question's result."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import assay
-from assay.presentation.wording import GOOD_SCORE, POOR_SCORE
+from assay.presentation.outcomes import Tone
 
 SOURCE = Path(assay.__file__).parent
 OWN = [path for path in SOURCE.rglob("*") if path.suffix in {".py", ".js", ".html", ".css"}]
@@ -38,7 +38,14 @@ def test_no_page_is_made_of_strings() -> None:
     assert files_with(r"""["']<(div|section|table|tr|td|p|span|ul|li)\b|<!doctype""", ".py") == []
 
 
-def test_scores_change_their_colour_at_values_that_scripts_are_given() -> None:
-    assert files_with(rf"{GOOD_SCORE}\b|\b{POOR_SCORE}\s*\?", ".js") == []
+RESULTS = ("answer", "answer_part", "answered", "ask", "ask_live", "ask_problem", "overview", "queries", "query")
+"""Templates that show the result of a question."""
+
+
+def test_neither_scripts_nor_pages_of_results_choose_a_colour_themselves() -> None:
+    classes = "|".join(tone.value for tone in Tone if tone.value)
+    chosen = [*files_with(classes, ".js"), *files_with(classes, ".html")]
+    assert [name for name in chosen if Path(name).stem in RESULTS] == []
+    assert files_with(r"\b0?\.\d\s*\?|[<>]=?\s*0?\.\d", ".js") == []
     live = (SOURCE / "server/pages/templates/ask_live.html").read_text(encoding="utf-8")
-    assert 'data-good="{{ GOOD_SCORE }}" data-poor="{{ POOR_SCORE }}"' in live
+    assert 'data-tones="{{ results.LIVE_TONES' in live

@@ -172,11 +172,11 @@ def test_the_overall_score_is_the_mean_of_what_was_scored(local: Store, scope: S
     assert "retrieval: 3 timed_out" in session.skip_reason
 
 
-def test_an_abstention_is_a_status_and_not_a_failure(local: Store, scope: Scope) -> None:
+def test_an_abstention_is_a_status_and_never_passes(local: Store, scope: Scope) -> None:
     answer = pipeline(local, synthesiser=Answering(abstains=True)).ask(scope, QUESTION)
     assert answer.status is ResearchStatus.ABSTAINED
     assert answer.synthesis.reason == "nothing says so"
-    assert answer.session.passed
+    assert answer.session.passed is False
 
 
 @pytest.mark.parametrize("find", [Finding(OSError("disk")), Finding(FoundPassages(problems=("locked",), failed=True))])

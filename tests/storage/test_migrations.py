@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,17 +17,20 @@ from sqlalchemy import Connection, inspect, text
 from tests.storage import samples
 from tests.storage.homes import BOUND_S, Home, raw
 
-from assay.errors import AssayError, MigrationFailed, SchemaChanged, SchemaTooNew, SchemaTooOld, StoreCorrupt
+from assay.errors import AssayError, BadValue, MigrationFailed, SchemaChanged, SchemaTooNew, SchemaTooOld, StoreCorrupt
 from assay.records import IdFactory, Scope
 from assay.records.access import FileKind
+from assay.records.research_log import QuestionOutcome, ResearchFilter, ResearchSession
 from assay.storage import Store, open_store, schema
 from assay.storage.backend import WriteLock
 from assay.storage.migrations import older_stores
 from assay.storage.postgres import PostgresBackend, prepare_schema, read_url
 from assay.storage.repositories.base import EPOCH
+from assay.storage.repositories.research import as_json, totals_of
+from assay.storage.rows import insert, to_row
 from assay.storage.schema import CURRENT, Schema
 from assay.storage.sqlite import APPLICATION_ID, SqliteBackend, prepare_file
-from assay.storage.tables import metadata
+from assay.storage.tables import metadata, research_days, research_sessions
 from assay.storage.work import Work
 from assay.testing import FixedClock, note
 
@@ -261,6 +265,32 @@ def test_runs_of_an_old_store_get_the_tenant_of_their_results_as_owner(home: Hom
     with store.reading(Scope(tenant="beta")) as work:
         [kept] = work.owned_files.all(FileKind.RUN)
     assert (kept.principal, kept.created_at) == ("", samples.result().created_at)
+
+
+def test_questions_of_an_old_store_have_no_outcome_and_are_counted_beside_new_ones(home: Home, scope: Scope) -> None:
+    old = ResearchSession(log_id="r_old", created_at=samples.AT, question="before")
+    new = replace(old, log_id="r_new", question="after", outcome=QuestionOutcome.ANSWERED)
+    with bare(home) as connection:
+        schema.upgrade(connection, "here", Schema(scripts=CURRENT.scripts, newest="0013"))
+        Work(connection, scope, home.clock).meta.put(EPOCH, IdFactory(home.clock).new("ep"))
+        row = {**to_row(old, research_sessions), "tenant": scope.tenant, "custom_scores": {}}
+        row.pop("outcome")
+        connection.execute(insert(connection, research_sessions).values(row))
+        kept = as_json(totals_of(old))
+        kept.pop("outcomes")
+        day = {"tenant": scope.tenant, "day": samples.AT.date().isoformat(), "totals": kept}
+        connection.execute(insert(connection, research_days).values(day))
+    store = home.open()
+    with store.writing(scope) as work:
+        assert work.research.page().sessions == (old,)
+        assert work.research.totals().outcomes == {}
+        work.research.put(new, {})
+    with store.reading(scope) as work:
+        totals = work.research.totals()
+        assert (totals.sessions, totals.outcomes) == (2, {QuestionOutcome.ANSWERED: 1})
+        assert work.research.page(ResearchFilter(outcome=QuestionOutcome.ANSWERED)).sessions == (new,)
+    with pytest.raises(BadValue, match="outcome_is_known"), raw(store) as connection:
+        connection.execute(text("UPDATE research_sessions SET outcome = 'excellent'"))
 
 
 def test_an_old_store_is_brought_forward_with_all_it_holds(home: Home, scope: Scope, tmp_path: Path) -> None:

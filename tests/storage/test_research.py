@@ -14,6 +14,7 @@ from assay.records.research import Dimension, QuestionKind
 from assay.records.research_log import (
     BINS,
     EvaluatedBy,
+    QuestionOutcome,
     ResearchFilter,
     ResearchSession,
     ResearchStatus,
@@ -28,6 +29,7 @@ FULL = ResearchSession(
     created_at=samples.AT,
     question="When did 100 % of_it ship?",
     status=ResearchStatus.ABSTAINED,
+    outcome=QuestionOutcome.REFUSED_DESPITE_EVIDENCE,
     kind=QuestionKind.TIME,
     tags=("release",),
     session_id="s_1",
@@ -126,6 +128,9 @@ FILTERS: list[tuple[ResearchFilter, set[str]]] = [
     (ResearchFilter(least_iterations=2), {"r_full"}),
     (ResearchFilter(most_iterations=2), {"r_1", "r_2"}),
     (ResearchFilter(status=ResearchStatus.ABSTAINED), {"r_full"}),
+    (ResearchFilter(outcome=QuestionOutcome.REFUSED_DESPITE_EVIDENCE), {"r_full"}),
+    (ResearchFilter(outcome=QuestionOutcome.ANSWERED), {"r_1"}),
+    (ResearchFilter(outcome=QuestionOutcome.FAILED), set()),
     (ResearchFilter(kind=QuestionKind.TIME), {"r_full"}),
     (ResearchFilter(session_id="s_1"), {"r_full"}),
     (ResearchFilter(prompt_version="planner@2"), {"r_full"}),
@@ -137,7 +142,8 @@ FILTERS: list[tuple[ResearchFilter, set[str]]] = [
 
 
 def test_each_filter_lets_through_what_it_names(store: Store, scope: Scope) -> None:
-    fill(store, scope, FULL, session(1, overall_score=0.9, passed=True, prompt_versions=("planner@1",)), session(2))
+    passed = session(1, overall_score=0.9, passed=True, outcome="answered", prompt_versions=("planner@1",))
+    fill(store, scope, FULL, passed, session(2))
     with store.reading(scope) as work:
         for wanted, found in FILTERS:
             assert {one.log_id for one in work.research.page(wanted).sessions} == found, wanted
@@ -166,6 +172,24 @@ def test_totals_leave_what_nobody_scored_out_of_the_means(store: Store, scope: S
     assert totals.days[2].score.mean is None
 
 
+def test_totals_count_each_outcome_and_leave_out_what_was_not_recorded(store: Store, scope: Scope) -> None:
+    answered = [session(number, outcome="answered") for number in (1, 2)]
+    fill(store, scope, FULL, *answered, session(3, outcome="failed"), session(4))
+    with store.reading(scope) as work:
+        totals = work.research.totals()
+        counted = work.research.totals(ResearchFilter(least_iterations=0))
+    wanted = {
+        QuestionOutcome.ANSWERED: 2,
+        QuestionOutcome.FAILED: 1,
+        QuestionOutcome.REFUSED_DESPITE_EVIDENCE: 1,
+    }
+    assert totals.outcomes == counted.outcomes == wanted
+    by_day = [day.outcomes for day in totals.days]
+    assert by_day == [day.outcomes for day in counted.days]
+    assert by_day[0] == {QuestionOutcome.REFUSED_DESPITE_EVIDENCE: 1}
+    assert by_day[-1] == {}
+
+
 def test_totals_over_nothing_are_zero_and_not_an_error(store: Store, scope: Scope) -> None:
     with store.reading(scope) as work:
         totals = work.research.totals()
@@ -186,6 +210,7 @@ def test_kept_days_and_a_sum_over_every_session_agree(store: Store, scope: Scope
             escalated=number % 4 == 0,
             failure_type="scope_mismatch" if number % 7 == 0 else "",
             status="abstained" if number % 6 == 0 else "answered",
+            outcome=(None, *QuestionOutcome)[number % 6],
         )
         for number in range(40)
     ]

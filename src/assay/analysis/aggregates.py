@@ -7,13 +7,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from assay.records.analysis import Aggregates, Direction, FailedDimension, IterationSummary, ScoreSummary, Trend, Week
+from assay.records.analysis import (
+    Aggregates,
+    Direction,
+    FailedDimension,
+    IterationSummary,
+    OutcomeShare,
+    ScoreSummary,
+    Trend,
+    Week,
+)
 from assay.records.evaluations import Interval
-from assay.records.research_log import AskedAgain, DayOfResearch, ResearchTotals, Spread
+from assay.records.research_log import AskedAgain, DayOfResearch, QuestionOutcome, ResearchTotals, Spread
 from assay.statistics.independent_samples import half_width
 from assay.statistics.intervals import UNIT, cut, unseen_share, wilson
 from assay.statistics.special import t_quantile
@@ -72,6 +82,7 @@ class _WeekSums(NamedTuple):
     passed: int
     score: Spread
     """Overall."""
+    outcomes: Mapping[QuestionOutcome, int]
 
 
 def trend_of(days: Iterable[DayOfResearch], asked_again: AskedAgain) -> Trend:
@@ -99,6 +110,7 @@ def _week(sums: _WeekSums, asked_again: AskedAgain) -> Week:
         passed=sums.passed,
         pass_rate=sums.passed / sums.judged if sums.judged else None,
         score=summarize(sums.score, asked_again.independent),
+        outcomes=sums.outcomes,
     )
 
 
@@ -109,13 +121,14 @@ def _weeks(days: Iterable[DayOfResearch]) -> Iterator[_WeekSums]:
         if open_week is None or open_week.begins != begins:
             if open_week is not None:
                 yield open_week
-            open_week = _WeekSums(begins, 0, 0, 0, _NOTHING)
+            open_week = _WeekSums(begins, 0, 0, 0, _NOTHING, {})
         open_week = _WeekSums(
             begins,
             open_week.sessions + day.sessions,
             open_week.judged + day.judged,
             open_week.passed + day.passed,
             _sum((open_week.score, day.score)),
+            dict(Counter(open_week.outcomes) + Counter(day.outcomes)),
         )
     if open_week is not None:
         yield open_week
@@ -126,7 +139,7 @@ def _without_gaps(weeks: Sequence[_WeekSums]) -> Iterator[_WeekSums]:
     for week in weeks:
         missing = 0 if last is None else (week.begins - last) // _WEEK - 1
         if last is not None and missing <= LONGEST_GAP:
-            yield from (_WeekSums(last + _WEEK * (step + 1), 0, 0, 0, _NOTHING) for step in range(missing))
+            yield from (_WeekSums(last + _WEEK * (step + 1), 0, 0, 0, _NOTHING, {}) for step in range(missing))
         yield week
         last = week.begins
 
@@ -182,12 +195,20 @@ def aggregate(totals: ResearchTotals, asked_again: AskedAgain) -> Aggregates:
         regenerated=totals.regenerated,
         abstained=totals.abstained,
         withheld=totals.withheld,
+        outcomes=_outcomes(totals, worth),
+        without_outcome=totals.sessions - sum(totals.outcomes.values()),
         trend=trend_of(totals.days, asked_again),
     )
 
 
 def _rate(some: int, of: int, worth: Worth) -> Interval | None:
     return wilson(some, of, level=LEVEL, independent=worth(of)) if of else None
+
+
+def _outcomes(totals: ResearchTotals, worth: Worth) -> tuple[OutcomeShare, ...]:
+    recorded = sum(totals.outcomes.values())
+    counts = {outcome: totals.outcomes.get(outcome, 0) for outcome in QuestionOutcome}
+    return tuple(OutcomeShare(outcome, count, _rate(count, recorded, worth)) for outcome, count in counts.items())
 
 
 def _failures(totals: ResearchTotals) -> tuple[FailedDimension, ...]:

@@ -56,7 +56,7 @@ class Reviewer(Protocol):
 def triggers_of(verdict: PanelVerdict, options: PanelOptions) -> tuple[Trigger, ...]:
     """Why a larger model should look at a verdict; nothing when there are no scores to look at."""
     scored = [result for result in verdict.results if result.scored]
-    if verdict.state is PanelState.NO_QUORUM:
+    if verdict.state in {PanelState.NO_QUORUM, PanelState.NOT_MEASURED}:
         return ()
     found = []
     if all(below(result.confidence or 0.0, options.sure_from) for result in scored):
@@ -236,6 +236,8 @@ class EvaluatorMember:
             confidence=said.confidence,
             critique=said.critique,
             issues=said.issues,
+            not_measured={key.value: why for key, why in said.not_measured.items()},
+            sources=said.sources,
         )
 
 
@@ -365,6 +367,7 @@ def verdict_of(checkpoint: Checkpoint, results: Sequence[RoleResult], options: P
         spread=found.spread,
         stood_in=tuple(name for name, counted in found.counted.items() if counted.stood_in),
         quiet=tuple(name for name, counted in found.counted.items() if counted.quiet),
+        not_measured=found.not_measured,
         aggregate=None if state is PanelState.NO_QUORUM else found.value,
         confidence=sum(confidences) / len(confidences) if confidences else None,
         votes=found.votes,
@@ -377,6 +380,8 @@ def _state(
 ) -> PanelState:
     if not scored or len(scored) < options.quorum * len(results):
         return PanelState.NO_QUORUM
+    if not found.counted:
+        return PanelState.NOT_MEASURED
     if found.value is None:
         return PanelState.NO_CONFIDENCE
     return PanelState.FULL if len(scored) == len(results) else PanelState.DEGRADED

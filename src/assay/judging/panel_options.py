@@ -49,6 +49,9 @@ BARS: Mapping[Dimension, float] = {
     Dimension.CONTEXT_RECALL: 0.5,
 }
 """Below it a dimension has failed; one without a bar of its own fails below its checkpoint's threshold."""
+EVIDENCE_FROM = 0.35
+"""The chance that the passages answer the question from which on they count as evidence: a refusal is then one despite
+evidence, and an answer below it is one without evidence."""
 _ROUNDED = 9
 """Decimals compared: in floating point, 0.8 - 0.5 is greater than 0.3."""
 
@@ -71,11 +74,13 @@ class PanelOptions:
     """The share of the roles present that has to score."""
     reliability: Mapping[str, float] = field(default_factory=dict)
     """What a role's confidence is multiplied by, where it was measured; 1 for the others."""
+    evidence_from: float = EVIDENCE_FROM
+    """From this chance on, passages count as evidence for an answer."""
     threads: int = 8
     """Roles that evaluate at the same time, over all panels of a process."""
 
     def __post_init__(self) -> None:
-        require(self, values.share, "sure_from", "most_apart", "borderline", "quorum")
+        require(self, values.share, "sure_from", "most_apart", "borderline", "quorum", "evidence_from")
         for name in ("weights", "bars", "reliability", "thresholds"):
             checked = {key: values.share(value, f"{name}.{key}") for key, value in getattr(self, name).items()}
             object.__setattr__(self, name, checked)
@@ -133,6 +138,8 @@ class AggregatedScores(NamedTuple):
     counted: Mapping[str, CountedScore]
     spread: Mapping[str, float]
     votes: tuple[int, int]
+    not_measured: Mapping[str, str] = {}
+    """Why a dimension has no score, by dimension."""
 
     @property
     def scores(self) -> dict[str, float]:
@@ -149,7 +156,8 @@ def aggregate_scores(checkpoint: Checkpoint, results: Sequence[RoleResult], opti
         if found is not None:
             counted[dimension] = found
     value = mean_by_weight([(options.weight(name), entry.confidence, entry.score) for name, entry in counted.items()])
-    return AggregatedScores(value, counted, _spread(counted, scored), _votes(checkpoint, scored, options))
+    votes = _votes(checkpoint, scored, options)
+    return AggregatedScores(value, counted, _spread(counted, scored), votes, _not_measured(counted, scored))
 
 
 def mean_by_weight(parts: Sequence[tuple[float, float, float]]) -> float | None:
@@ -207,6 +215,15 @@ def _spread(counted: Mapping[str, CountedScore], scored: Sequence[RoleResult]) -
         gave = [result.scores[name] for result in scored if name in result.scores]
         found[name] = max(gave) - min(gave)
     return found
+
+
+def _not_measured(counted: Mapping[str, CountedScore], scored: Sequence[RoleResult]) -> dict[str, str]:
+    """Return why dimensions have no score, by dimension; one that some role could score is measured."""
+    reasons: dict[str, str] = {}
+    for name, why in (entry for result in scored for entry in result.not_measured.items()):
+        if name not in counted:
+            reasons.setdefault(name, why)
+    return reasons
 
 
 def _votes(checkpoint: Checkpoint, scored: Sequence[RoleResult], options: PanelOptions) -> tuple[int, int]:

@@ -66,10 +66,7 @@ def environment(folder: Path, **names: Any) -> Environment:
     made.filters |= {name: getattr(wording, name) for name in _FILTERS}
     made.globals |= {
         "tone": wording.tone,
-        "score_tone": wording.score_tone,
         "count_of": wording.count_of,
-        "GOOD_SCORE": wording.GOOD_SCORE,
-        "POOR_SCORE": wording.POOR_SCORE,
         "LONGEST_SHOWN": wording.LONGEST_SHOWN,
         **names,
     }

@@ -7,13 +7,9 @@ from datetime import UTC, datetime
 NOTHING = "\N{EN DASH}"
 LONGEST_SHOWN = 20_000
 """Characters of one text that a page shows before it offers the rest."""
-GOOD_SCORE = 0.7
-"""A score is green from here on; pages hand this and the next to their scripts."""
-POOR_SCORE = 0.5
-"""A score is red below this."""
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 _TONES = {
-    "is-pass": {"pass", "passed", "ok", "better", "graduated", "answered", "applied", "holds", "active", "stored"},
+    "is-pass": {"pass", "passed", "ok", "better", "graduated", "applied", "holds", "active", "stored"},
     "is-warn": {
         "degraded", "inconclusive", "warn", "skipped", "paused", "recommended", "abstained", "severe", "futile",
         "medium", "withheld", "shadow", "superseded", "exhausted", "escalated",
@@ -84,13 +80,6 @@ def tone(word: object) -> str:
     """The CSS class that colours a status; empty for a status that is neither good nor bad."""
     status = str(word).lower().replace(" ", "_")
     return next((name for name, words in _TONES.items() if status in words), "")
-
-
-def score_tone(value: float | None) -> str:
-    """The class that colours a score: green when good, red when poor, amber between."""
-    if value is None:
-        return ""
-    return "is-pass" if value >= GOOD_SCORE else "is-fail" if value < POOR_SCORE else "is-warn"
 
 
 def beginning(text: str, longest: int = LONGEST_SHOWN) -> str:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 
 from assay.errors import BadValue
 from assay.records import values
 from assay.records.evaluations import Interval
-from assay.records.research_log import AskedAgain, PromptSplit, PromptVersion
+from assay.records.research_log import AskedAgain, PromptSplit, PromptVersion, QuestionOutcome
 
 # --- Aggregates, trends and patterns ---
 #
@@ -69,6 +69,8 @@ class Week:
     """None: nothing was judged."""
     score: ScoreSummary | None
     """The overall score; None: no session has one."""
+    outcomes: Mapping[QuestionOutcome, int] = field(default_factory=dict)
+    """Sessions by outcome; those of earlier versions have none and are not in it."""
 
 
 class Direction(StrEnum):
@@ -92,6 +94,16 @@ class Trend:
     """The mean of the last four weeks minus that of the four before."""
     low: float | None
     high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeShare:
+    """How many sessions have an outcome."""
+
+    outcome: QuestionOutcome
+    sessions: int
+    share: Interval | None
+    """Of the sessions whose outcome was recorded; None: there are none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,6 +138,10 @@ class Aggregates:
     regenerated: int
     abstained: int
     withheld: int
+    outcomes: tuple[OutcomeShare, ...]
+    """Every outcome with its sessions, also those that none has."""
+    without_outcome: int
+    """Sessions of earlier versions, whose outcome was not recorded."""
     trend: Trend
 
 

@@ -16,7 +16,7 @@ from assay.errors import BadValue
 from assay.hashing import content_hash
 from assay.records import values
 from assay.records.fields import allow, one_of, require
-from assay.records.research import Checkpoint, Issue, IterationMode
+from assay.records.research import Checkpoint, Issue, IterationMode, SourceReading
 
 # --- Judge inputs, verdicts and calibrations ---
 #
@@ -394,6 +394,10 @@ class RoleResult:
     issues: tuple[Issue, ...] = ()
     reason: str = ""
     """Why there are no scores."""
+    not_measured: Mapping[str, str] = field(default_factory=dict)
+    """Why a dimension has no score, by dimension. Such a dimension counts in no aggregate."""
+    sources: tuple[SourceReading, ...] = ()
+    """What was found of each passage, where the evaluator looks at them one by one."""
     raw: tuple[str, ...] = ()
     """The model's reply, verbatim."""
     flags: tuple[str, ...] = ()
@@ -459,6 +463,8 @@ class PanelState(StrEnum):
     """Too few roles scored: there is no verdict."""
     NO_CONFIDENCE = "no_confidence"
     """Every owner has a confidence of 0: there is nothing to weigh by, and no verdict."""
+    NOT_MEASURED = "not_measured"
+    """The roles looked, and none of them can measure any dimension here: there is no verdict."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -476,6 +482,8 @@ class PanelVerdict:
     """Dimensions whose owner gave no score, and which take the score of the others."""
     quiet: tuple[str, ...] = ()
     """Dimensions whose owner had next to no confidence and scored lower than the others; its score counts."""
+    not_measured: Mapping[str, str] = field(default_factory=dict)
+    """Why a dimension has no score, by dimension: no role could measure it, and it is in no aggregate."""
     aggregate: float | None = None
     confidence: float | None = None
     """Mean of the roles that scored."""
@@ -531,6 +539,10 @@ class CheckpointState(StrEnum):
     """Scores came and could not be read. The flow went on as if it had passed; no pass rate counts it."""
     DISABLED = "disabled"
     """The settings leave it out."""
+    NOT_MEASURED = "not_measured"
+    """No dimension could be measured by whoever evaluates; the reasons are in the verdict."""
+    NO_ANSWER = "no_answer"
+    """The question was refused, so there is no answer to evaluate."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -289,18 +289,50 @@ class Material:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SourceReading:
+    """What an evaluator finds of one passage."""
+
+    number: int
+    """Of the passage, from 1."""
+    about: bool | None = None
+    """Whether it is about the question; None: not looked at."""
+    share: float | None = None
+    """How much of the question it covers, 0 to 1; None: not measured."""
+    problems: tuple[str, ...] = ()
+    """Why it is a poor source, such as `superseded`, `old` or `repeated`; empty: nothing was found."""
+
+    def __post_init__(self) -> None:
+        require(self, values.count, "number")
+        allow(self, values.flag, "about")
+        allow(self, values.share, "share")
+        require(self, values.labels, "problems")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RoleScores:
-    """The scores of one role at one checkpoint, one for each of its dimensions."""
+    """The scores of one role at one checkpoint, and why a dimension has none."""
 
     scores: Mapping[Dimension, float]
+    """By dimension; one that cannot be measured is left out and named in `not_measured`."""
     confidence: float
     critique: str = ""
     issues: tuple[Issue, ...] = ()
+    not_measured: Mapping[Dimension, str] = field(default_factory=dict)
+    """Why a dimension has no score, by dimension."""
+    sources: tuple[SourceReading, ...] = ()
+    """What was found of each passage, where passages were looked at one by one."""
 
     def __post_init__(self) -> None:
         require(self, values.share, "confidence")
         checked = {one_of(Dimension)(key, "scores"): values.share(score, key) for key, score in self.scores.items()}
         object.__setattr__(self, "scores", checked)
+        reasons = {one_of(Dimension)(key, "not_measured"): str(why) for key, why in self.not_measured.items()}
+        object.__setattr__(self, "not_measured", reasons)
+        both = sorted(set(checked) & set(reasons))
+        if both:
+            raise BadValue(
+                f"{both[0]} has a score and is not measured", remedy="Give a score or the reason for none, not both."
+            )
 
 
 class IterationMode(StrEnum):

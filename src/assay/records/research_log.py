@@ -37,6 +37,21 @@ class ResearchStatus(StrEnum):
     """Search itself failed; the answer is an abstention with that reason."""
 
 
+class QuestionOutcome(StrEnum):
+    """What the user got, seen beside what was found; `assay.research.outcomes` decides it."""
+
+    ANSWERED = "answered"
+    """There is an answer, and what was found seems to hold it."""
+    REFUSED = "refused"
+    """There is no answer, and nothing that was found seems to hold one."""
+    REFUSED_DESPITE_EVIDENCE = "refused_despite_evidence"
+    """There is no answer although a passage that was found seems to hold one."""
+    ANSWERED_WITHOUT_EVIDENCE = "answered_without_evidence"
+    """There is an answer although nothing that was found seems to hold one."""
+    FAILED = "failed"
+    """The search failed, the answer was withheld, or none was made."""
+
+
 class EvaluatedBy(StrEnum):
     """Who scored a session."""
 
@@ -54,13 +69,16 @@ class ResearchSession:
     created_at: datetime
     question: str
     status: ResearchStatus = ResearchStatus.ANSWERED
+    outcome: QuestionOutcome | None = None
+    """What the user got, seen beside what was found; None: not recorded, as in stores of earlier versions."""
     kind: QuestionKind = QuestionKind.OPEN
     tags: tuple[str, ...] = ()
     session_id: str | None = None
     retry_of: str | None = None
     """The session whose search was widened."""
     overall_score: float | None = None
-    """Mean of the checkpoints that were scored; None: none was."""
+    """Follows from the outcome (`assay.research.outcomes`): of an answered question, the mean of the checkpoints that
+    were scored, and no higher than one that failed; None: none was scored, or the question failed."""
     plan_score: float | None = None
     retrieval_score: float | None = None
     answer_score: float | None = None
@@ -69,7 +87,7 @@ class ResearchSession:
     failed_dimensions: tuple[str, ...] = ()
     """Those below their bar when they were scored."""
     passed: bool | None = None
-    """Whether every checkpoint passed; None when one of them was not scored."""
+    """Whether it was answered and every checkpoint passed; None when one of them was not scored."""
     failure_type: str = ""
     """Of the first attempt at a plan that failed, or of the checkpoint that did; empty: nothing failed."""
     iterations: int = 1
@@ -101,6 +119,7 @@ class ResearchSession:
         require(self, values.moment, "created_at")
         object.__setattr__(self, "question", values.text(self.question, "question", longest=MAX_QUESTION, empty=False))
         require(self, one_of(ResearchStatus), "status")
+        allow(self, one_of(QuestionOutcome), "outcome")
         require(self, one_of(QuestionKind), "kind")
         require(self, one_of(EvaluatedBy), "evaluated_by")
         require(self, values.labels, "tags", "failed_dimensions", "prompt_versions")
@@ -164,6 +183,7 @@ class ResearchFilter:
     least_iterations: int | None = None
     most_iterations: int | None = None
     status: ResearchStatus | None = None
+    outcome: QuestionOutcome | None = None
     kind: QuestionKind | None = None
     session_id: str | None = None
     prompt_version: str | None = None
@@ -177,6 +197,7 @@ class ResearchFilter:
         allow(self, values.flag, "passed", "escalated", "skipped", "judge_failed", "severe")
         allow(self, values.count, "least_iterations", "most_iterations")
         allow(self, one_of(ResearchStatus), "status")
+        allow(self, one_of(QuestionOutcome), "outcome")
         allow(self, one_of(QuestionKind), "kind")
         allow(self, values.label, "failure_type", "failed_dimension", "session_id", "prompt_version", "text")
         if self.since is not None and self.until is not None and self.since >= self.until:
@@ -236,6 +257,8 @@ class DayOfResearch(NamedTuple):
     passed: int
     score: Spread
     """Overall."""
+    outcomes: Mapping[QuestionOutcome, int] = {}
+    """Sessions by outcome; those of earlier versions have none and are not in it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -254,6 +277,8 @@ class ResearchTotals:
     exhausted: int
     abstained: int
     withheld: int
+    outcomes: Mapping[QuestionOutcome, int]
+    """Sessions by outcome; those of earlier versions have none and are not in it."""
     iterations: Mapping[int, int]
     """Sessions by the number of plans that were made."""
     stages: Mapping[str, Spread]
@@ -358,6 +383,8 @@ class NoticeKind(StrEnum):
     JUDGE_FAILED = "judge_failed"
     SEVERE = "retrieval_severe"
     NOT_PASSED = "not_passed"
+    ANSWER_FAILED = "answer_failed"
+    """The answer that is shown did not pass, also after it was made again."""
     DISAGREEMENT = "evaluators_disagree"
     WITHHELD = "withheld"
     FALLBACK = "fallback"
@@ -402,6 +429,11 @@ class ResearchAnswer:
         return self.session.status
 
     @property
+    def outcome(self) -> QuestionOutcome | None:
+        """What the user got, seen beside what was found."""
+        return self.session.outcome
+
+    @property
     def text(self) -> str:
         """The answer, or why there is none."""
         return self.synthesis.text or self.synthesis.reason
@@ -427,6 +459,7 @@ def evaluation_of(session: ResearchSession) -> dict[str, Any]:
     """A session's scores in short."""
     names = ("plan_score", "retrieval_score", "answer_score", "overall_score", "passed", "iterations", "escalated")
     return {
+        "outcome": None if session.outcome is None else session.outcome.value,
         **{name: getattr(session, name) for name in names},
         "severe": session.severe,
         "regenerated": session.regenerated,

@@ -8,6 +8,7 @@
 - `synthesiser`: from passages to an answer with citations.
 - `checkpoints`: evaluation of plan, passages and answer, and what happens when evaluation fails.
 - `attempts`: when a plan is tried again, and which plan and answer are chosen.
+- `outcomes`: the outcome of a question, whether it passed, and its overall score.
 - `options`: every number that steers the pipeline.
 - `custom`: evaluation dimensions of your own.
 - `rating`: what people say of an answer.

@@ -53,6 +53,9 @@ def judge_verdict(verdict: PanelVerdict) -> VerdictStanding:
         return VerdictStanding(CheckpointState.JUDGE_FAILED, "no role has any confidence in its scores")
     if verdict.aggregate is not None:
         return VerdictStanding(CheckpointState.SCORED, "")
+    if verdict.state is PanelState.NOT_MEASURED:
+        reasons = "; ".join(dict.fromkeys(verdict.not_measured.values()))
+        return VerdictStanding(CheckpointState.NOT_MEASURED, reasons or "no dimension could be measured")
     lost = [result for result in verdict.results if not result.scored]
     if any(result.outcome is RoleOutcome.UNREADABLE for result in lost):
         first = next(result for result in lost if result.outcome is RoleOutcome.UNREADABLE)

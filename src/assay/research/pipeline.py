@@ -19,12 +19,17 @@ from assay.research.attempts import failure_of
 from assay.research.checkpoints import notify_safely, store_safely
 from assay.research.events import EventSender, Listen
 from assay.research.options import FailAction
+from assay.research.outcomes import find_evidence, judge_question
 from assay.research.record import plan_in, trace_of
 from assay.research.run import PipelineParts, ResearchQuestion, ResearchRun, StageTime
 from assay.storage import Store
 
 SEARCH_FAILED = "The search failed, so there is nothing to answer from."
 WITHHELD = "The answer is withheld: it did not pass the {} checkpoint, which is set to block."
+ANSWER_FAILED = (
+    "the answer did not pass: it scored {score:.2f}, below {threshold:.2f}, after {attempts}; "
+    "check it against the passages it cites, or ask again from a wider search"
+)
 
 Observe = Callable[[Scope, TracedAnswer, Sequence[StageTime]], None]
 """Called with each finished answer and the duration of its steps."""
@@ -122,7 +127,10 @@ class ResearchPipeline:
         """What the checkpoints that did not pass do to the answer."""
         for result in _results(run):
             action = self._parts.options.checkpoints[result.checkpoint].fail_action
-            if result.passed is not False or action is FailAction.CONTINUE:
+            if result.passed is not False:
+                continue
+            if action is FailAction.CONTINUE:
+                run.notices.extend(self._report_failed_answer(run, result))
                 continue
             if action is FailAction.BLOCK:
                 why = WITHHELD.format(result.checkpoint)
@@ -133,6 +141,18 @@ class ResearchPipeline:
         if run.found.failed:
             return ResearchStatus.FAILED, synthesis
         return ResearchStatus.ABSTAINED if synthesis.abstained else ResearchStatus.ANSWERED, synthesis
+
+    def _report_failed_answer(self, run: ResearchRun, result: CheckpointResult) -> Iterator[Notice]:
+        """Yield the notice of an answer that is shown although it did not pass."""
+        if result.checkpoint is not Checkpoint.ANSWER:
+            return
+        count = len(run.answer_attempts)
+        message = ANSWER_FAILED.format(
+            score=result.score or 0.0,
+            threshold=self._parts.options.panel.thresholds[Checkpoint.ANSWER],
+            attempts="1 attempt" if count == 1 else f"{count} attempts",
+        )
+        yield Notice(kind=NoticeKind.ANSWER_FAILED, message=message, checkpoint=Checkpoint.ANSWER)
 
     def _store_record(
         self, run: ResearchRun, session: ResearchSession, plan: Plan, synthesis: Synthesis
@@ -148,6 +168,7 @@ class ResearchPipeline:
             chosen_answer=run.chosen_answer.number if run.answer_attempts else None,
             notices=run.notices,
             weights=plain(options),
+            evidence=_evidence(run),
         )
 
         def keep() -> None:
@@ -191,9 +212,8 @@ def _disagreements(run: ResearchRun) -> Iterator[Notice]:
 
 def _session(run: ResearchRun, plan: Plan, status: ResearchStatus) -> ResearchSession:
     results = _results(run)
+    judged = judge_question(status, results, _evidence(run), evidence_from=run.parts.options.panel.evidence_from)
     by_checkpoint = {result.checkpoint: result for result in results}
-    scored = [result.score for result in results if result.score is not None]
-    lost = [result for result in results if result.state in {CheckpointState.SKIPPED, CheckpointState.JUDGE_FAILED}]
     every = list(_every(run))
     skipped = [result for result in every if result.state is CheckpointState.SKIPPED]
     verdicts = [result.verdict for result in every if result.verdict is not None]
@@ -203,13 +223,14 @@ def _session(run: ResearchRun, plan: Plan, status: ResearchStatus) -> ResearchSe
         question=run.question.text,
         status=status,
         kind=plan.kind,
-        overall_score=sum(scored) / len(scored) if scored else None,
+        outcome=judged.outcome,
+        overall_score=judged.overall_score,
         plan_score=by_checkpoint[Checkpoint.PLAN].score,
         retrieval_score=by_checkpoint[Checkpoint.RETRIEVAL].score,
         answer_score=by_checkpoint[Checkpoint.ANSWER].score if Checkpoint.ANSWER in by_checkpoint else None,
         scores={name: score for result in results for name, score in result.scores.items()},
         failed_dimensions=tuple(dict.fromkeys(name for result in results for name in result.failed_dimensions)),
-        passed=None if lost or not scored else all(result.passed for result in results if result.passed is not None),
+        passed=judged.passed,
         failure_type=_failure(run, results),
         iterations=len(run.plan_attempts),
         exhausted=run.exhausted,
@@ -224,6 +245,12 @@ def _session(run: ResearchRun, plan: Plan, status: ResearchStatus) -> ResearchSe
         tokens=_tokens([verdict.tokens for verdict in verdicts]),
         prompt_versions=tuple(sorted(set(_prompts(run)))),
     )
+
+
+def _evidence(run: ResearchRun) -> float | None:
+    """Return the chance that the passages answer the question; None: nobody says."""
+    synthesis = run.chosen_answer.synthesis if run.answer_attempts else None
+    return find_evidence(synthesis, run.retrieval, len(run.found.passages))
 
 
 def _every(run: ResearchRun) -> Iterator[CheckpointResult]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from assay.records.judging import CheckpointResult
+    from assay.records.research import SourceReading
     from assay.records.research_log import ResearchSession
     from assay.research.search import FoundPassages
 
@@ -31,8 +32,12 @@ def trace_of(
     chosen_answer: int | None,
     notices: Sequence[Notice],
     weights: Mapping[str, Any],
+    evidence: float | None = None,
 ) -> dict[str, Any]:
-    """Return everything that happened; the two chosen ones are numbers of attempts."""
+    """Return everything that happened; the two chosen ones are numbers of attempts.
+
+    `evidence` is the chance that the passages answer the question; None: nobody says.
+    """
     last = plan_attempts[-1] if plan_attempts else None
     written: dict[str, Any] = plain(
         {
@@ -44,6 +49,8 @@ def trace_of(
             "timestamp": session.created_at,
             "user_query": session.question,
             "status": session.status,
+            "outcome": session.outcome,
+            "evidence": evidence,
             "plan_evaluation": {
                 "attempts": plan_attempts,
                 CHOSEN: chosen_plan,
@@ -55,6 +62,7 @@ def trace_of(
                 "result": retrieval,
                 "flagged_severe": session.severe,
                 "passages": found.passages,
+                "sources": _read_sources(retrieval),
                 "query_ids": found.query_ids,
                 "problems": found.problems,
             },
@@ -75,6 +83,12 @@ def trace_of(
         }
     )
     return written
+
+
+def _read_sources(retrieval: CheckpointResult) -> tuple[SourceReading, ...]:
+    """Return what the evaluators found of each passage: the reading of the first role that looked at them."""
+    roles = () if retrieval.verdict is None else retrieval.verdict.results
+    return next((role.sources for role in roles if role.sources), ())
 
 
 def plan_in(trace: Mapping[str, Any]) -> Plan | None:

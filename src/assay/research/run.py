@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from assay.research.options import ResearchOptions
 
 
+NO_ANSWER = "the question was refused, so there is no answer to evaluate"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PipelineParts:
     """What a pipeline is made of."""
@@ -220,6 +223,9 @@ class ResearchRun:
     def _answer_result(
         self, plan: Plan, passages: tuple[Passage, ...], synthesis: Synthesis, number: int, most: int
     ) -> CheckpointResult:
+        if synthesis.abstained:
+            state = CheckpointState.NO_ANSWER
+            return CheckpointResult(checkpoint=Checkpoint.ANSWER, state=state, reason=NO_ANSWER)
         material = Material(
             checkpoint=Checkpoint.ANSWER,
             question=self.question.text,
@@ -237,7 +243,7 @@ class ResearchRun:
         result = self.parts.checkpoints.evaluate(material, deadline_s=left)
         if result.state is CheckpointState.SCORED:
             self._event(EventKind.EVALUATED, stage, number, most, data=_scores(result))
-        elif result.state is not CheckpointState.DISABLED:
+        elif result.state in _LOST:
             kind, notice = _LOST[result.state]
             self._note(notice, f"{material.checkpoint} evaluation: {result.reason}", material.checkpoint)
             self._event(kind, stage, number, most, message=result.reason)

@@ -539,6 +539,7 @@ research_sessions = Table(
     Column("tags", Json),
     Column("skip_reason", TextType),
     Column("question", TextType),
+    Column("outcome", TextType),
 )
 
 research_traces = Table(

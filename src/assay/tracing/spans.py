@@ -237,6 +237,7 @@ class ResearchSpans:
             "assay.kept": answer.kept,
         }
         known: dict[str, Attribute | None] = {
+            "assay.outcome": None if session.outcome is None else session.outcome.value,
             "assay.passed": session.passed,
             "assay.overall_score": session.overall_score,
             "session.id": session.session_id,
@@ -258,7 +259,7 @@ class ResearchSpans:
 
     def _scores(self, result: CheckpointResult) -> Iterator[Score]:
         yield from (Score(name=name, value=value) for name, value in result.scores.items())
-        if result.state is CheckpointState.DISABLED:
+        if result.state in {CheckpointState.DISABLED, CheckpointState.NO_ANSWER, CheckpointState.NOT_MEASURED}:
             return
         label = {True: "pass", False: "fail", None: result.state.value}[result.passed]
         said = "" if result.verdict is None else "; ".join(one.critique for one in result.verdict.results)

@@ -10,6 +10,7 @@ from assay.access import acts
 from assay.records.learning import AnswerRating
 from assay.records.research import QuestionKind
 from assay.records.research_log import (
+    QuestionOutcome,
     ResearchAnswer,
     ResearchFilter,
     ResearchStatus,
@@ -93,6 +94,9 @@ class SessionFilter(Request):
     least_iterations: Annotated[Plans, Field(description="Plans that were made, at least.")] = None
     most_iterations: Annotated[Plans, Field(description="Plans that were made, at most.")] = None
     status: Annotated[ResearchStatus | None, Field(description="How the question ended.")] = None
+    outcome: Annotated[QuestionOutcome | None, Field(description="What the user got, seen beside what was found.")] = (
+        None
+    )
     kind: Annotated[QuestionKind | None, Field(description="What shape of answer the question wants.")] = None
     session_id: Annotated[Word, Field(description="Asked in this session.")] = None
     prompt_version: Annotated[

@@ -76,7 +76,7 @@ def research_options(settings: Settings) -> ResearchOptions:
     """The options the settings file gives, over the defaults; a key that does not exist is an error."""
     given, own = settings.research, ResearchOptions()
     plain = [field.name for field in fields(own) if field.name not in ("panel", "checkpoints")]
-    _refuse_unknown(given, ("evaluate", *plain, *_TABLES), "research")
+    _refuse_unknown(given, ("evaluate", "evidence_from", *plain, *_TABLES), "research")
     _refuse_unknown(table(settings, "models"), tuple(DEFAULT_MODELS), "research.models")
     checkpoints = {
         checkpoint: _over(own.checkpoints[checkpoint], table(settings, checkpoint.value), checkpoint.value)
@@ -104,6 +104,7 @@ def _panel(settings: Settings, own: ResearchOptions) -> PanelOptions:
         weights={**panel.weights, **table(settings, "weights")},
         bars={**panel.bars, **table(settings, "bars")},
         thresholds={**panel.thresholds, **thresholds},
+        evidence_from=settings.research.get("evidence_from", panel.evidence_from),
         **escalation,
     )
 
@@ -312,7 +313,8 @@ def _cautions(work: Work) -> tuple[Caution, ...]:
 #
 # The table `[research]` of the settings file holds what a question may take and how it is judged:
 #
-#     [research]                 evaluate = "auto" | "builtin" | "model" | "off", and fields of `ResearchOptions`
+#     [research]                 evaluate = "auto" | "builtin" | "model" | "off", and fields of `ResearchOptions`;
+#                                evidence_from: the chance from which on passages count as evidence
 #     [research.plan]            timeout_s, enabled, fail_action; so [research.retrieval] and [research.answer]
 #     [research.weights]         by dimension; so [research.bars]; [research.thresholds] by checkpoint
 #     [research.escalation]      sure_from, most_apart, borderline, quorum

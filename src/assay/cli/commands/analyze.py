@@ -11,12 +11,14 @@ from assay.cli.surface import Surface, command
 from assay.formats.grid import grid
 from assay.records.analysis import Aggregates, Analysis, Pattern, Patterns, ScoreSummary, Trend
 from assay.records.evaluations import Interval
+from assay.records.research_log import QuestionOutcome
 from assay.verbs import analysis as analysis_verbs
 
 SinceOption = Annotated[str | None, typer.Option(metavar="TIME", help="Asked at this moment or later.")]
 UntilOption = Annotated[str | None, typer.Option(metavar="TIME", help="Asked before this moment.")]
 LeastOption = Annotated[float | None, typer.Option("--least-score", help="Overall score from here on.")]
 MostOption = Annotated[float | None, typer.Option("--most-score", help="Overall score up to here.")]
+OutcomeOption = Annotated[QuestionOutcome | None, typer.Option("--outcome", help="With this outcome.")]
 FailureOption = Annotated[str | None, typer.Option("--failure", metavar="TYPE", help="With this failure type.")]
 FailedOption = Annotated[str | None, typer.Option("--failed", metavar="DIMENSION", help="Below the bar of this.")]
 EscalatedOption = Annotated[bool | None, typer.Option("--escalated/--not-escalated", help="Seen by the larger model.")]
@@ -44,6 +46,7 @@ def register(app: typer.Typer) -> None:
         until: UntilOption = None,
         least_score: LeastOption = None,
         most_score: MostOption = None,
+        outcome: OutcomeOption = None,
         failure: FailureOption = None,
         failed: FailedOption = None,
         escalated: EscalatedOption = None,
@@ -63,6 +66,7 @@ def register(app: typer.Typer) -> None:
             until=until,
             least_score=least_score,
             most_score=most_score,
+            outcome=outcome,
             failure_type=failure,
             failed_dimension=failed,
             escalated=escalated,
@@ -96,6 +100,8 @@ def _lines(found: Analysis, questions: int) -> Iterator[str]:
 
 def _totals(found: Aggregates) -> Iterator[str]:
     yield f"{found.sessions:,} sessions, {_distinct(found)}"
+    yield from grid([("outcome", "sessions", "share"), *_outcomes(found)])
+    yield ""
     plans = found.iterations
     made = ", ".join(f"{count:,} with {number}" for number, count in sorted(plans.sessions.items()))
     yield from grid(
@@ -110,6 +116,13 @@ def _totals(found: Aggregates) -> Iterator[str]:
         ],
         indent="  ",
     )
+
+
+def _outcomes(found: Aggregates) -> Iterator[tuple[str, str, str]]:
+    for entry in found.outcomes:
+        yield entry.outcome.value.replace("_", " "), f"{entry.sessions:,}", _rate(entry.share)
+    if found.without_outcome:
+        yield "not recorded", f"{found.without_outcome:,}", "asked with an earlier version"
 
 
 def _distinct(found: Aggregates) -> str:

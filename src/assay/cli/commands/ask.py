@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.cli.surface import Surface, command
+from assay.presentation.outcomes import TERMINAL_STYLES, describe_question, question_tone, question_words
 from assay.records.judging import CheckpointResult
 from assay.records.research_log import TracedAnswer
 from assay.research.events import StageEvent
@@ -78,7 +79,7 @@ def format_answer(answer: TracedAnswer, *, details: bool) -> RenderableType:
         parts.append(Text(f"({answer.synthesis.reason})", style="dim"))
     if answer.synthesis.citations:
         parts += [Text(), _references(answer)]
-    parts += [Text(), _scores(answer)]
+    parts += [Text(), _outcome(answer), _scores(answer)]
     if details:
         parts += _attempts(answer)
     told = [notice.message for notice in answer.notices if notice.message != answer.synthesis.text]
@@ -99,6 +100,13 @@ def _references(answer: TracedAnswer) -> Table:
             Text(citation.memory_id, style="dim"),
         )
     return table
+
+
+def _outcome(answer: TracedAnswer) -> Text:
+    """Format the outcome in the colour that pages use too."""
+    style = TERMINAL_STYLES[question_tone(answer.session)]
+    sentence = describe_question(answer.session, answer.trace.get("evidence"))
+    return Text.assemble((f"{question_words(answer.session)}: ", f"bold {style}"), sentence)
 
 
 def _scores(answer: TracedAnswer) -> Text:
@@ -126,11 +134,13 @@ def _attempts(answer: TracedAnswer) -> list[RenderableType]:
 
 
 def _format_passed(result: CheckpointResult) -> str:
-    return {True: "yes", False: "no", None: result.state.value}[result.passed]
+    return {True: "yes", False: "no", None: result.state.value.replace("_", " ")}[result.passed]
 
 
 def _dimensions(result: CheckpointResult) -> str:
-    return "\n".join(f"{name} {score:.2f}" for name, score in result.scores.items())
+    scores = [f"{name} {score:.2f}" for name, score in result.scores.items()]
+    reasons = {} if result.verdict is None else result.verdict.not_measured
+    return "\n".join([*scores, *(f"{name} not measured: {why}" for name, why in reasons.items())])
 
 
 def _format_critique(result: CheckpointResult) -> str:

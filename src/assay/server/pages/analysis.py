@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from urllib.parse import quote
 
 from starlette.responses import Response
 
@@ -19,13 +20,13 @@ from assay.analysis.aggregates import aggregate, summarize
 from assay.analysis.offline import analyze
 from assay.errors import NothingMeasured
 from assay.presentation import charts
-from assay.presentation.wording import GOOD_SCORE
 from assay.records.analysis import Aggregates, Analysis, ScoreSummary
 from assay.records.research import DIMENSIONS
 from assay.records.research_log import DayOfResearch, PromptVersion, ResearchFilter
 from assay.server.pages import filters
 from assay.server.pages.page import LastFew, Page, Pages, PageView, go_to
 from assay.verbs import prompts as prompt_verbs
+from assay.wiring.research import research_options
 
 # --- `/evaluation`: totals, distribution, failures and trend ---
 
@@ -41,6 +42,7 @@ def overview(view: PageView) -> Page:
         totals, asked_again = work.research.totals(wanted), work.research.count_repeats(wanted)
         ever = bool(totals.sessions) or bool(work.research.page(limit=1).sessions)
     summary = aggregate(totals, asked_again)
+    panel = research_options(view.settings).panel
     return Page(
         template="overview.html",
         context={
@@ -48,13 +50,22 @@ def overview(view: PageView) -> Page:
             "ever": ever,
             "chosen": chosen,
             "ranges": filters.RANGES,
-            "histogram": charts.histogram(summary.histogram, bar=GOOD_SCORE) if summary.sessions else None,
+            "histogram": charts.histogram(summary.histogram) if summary.sessions else None,
             "failures": _failures(summary),
             "trend": charts.trend(_points(summary, totals.days)) if summary.sessions else None,
             "dimensions": [(checkpoint.value, [name.value for name in own]) for checkpoint, own in DIMENSIONS.items()],
+            "thresholds": {checkpoint.value: bar for checkpoint, bar in panel.thresholds.items()},
+            "bars": {name.value: panel.bar(checkpoint, name) for checkpoint, own in DIMENSIONS.items() for name in own},
+            "time_filter": _time_filter(chosen),
             "questions": view.with_query(range=chosen.name or None).replace("/evaluation", "/evaluation/queries", 1),
         },
     )
+
+
+def _time_filter(chosen: filters.Range) -> str:
+    """Return the parameters of an address that choose the same time range."""
+    given = {"range": chosen.name, "from": chosen.since_day, "to": chosen.until_day}
+    return "".join(f"&{name}={quote(value)}" for name, value in given.items() if value)
 
 
 def _points(summary: Aggregates, days: tuple[DayOfResearch, ...]) -> list[charts.Point]:

@@ -141,6 +141,8 @@ def describe_session(found: StoredResearch) -> dict[str, Any]:
             "said": "",
             "rateable": False,
             "passages": [],
+            "readings": {},
+            "evidence": None,
             "notices": [],
         }
     planned, sought, made = (trace[f"{name}_evaluation"] for name in ("plan", "retrieval", "answer"))
@@ -162,6 +164,8 @@ def describe_session(found: StoredResearch) -> dict[str, Any]:
         "said": "",
         "rateable": bool(find_citations(trace)),
         "passages": sought["passages"],
+        "readings": {reading["number"]: reading for reading in sought.get("sources", ())},
+        "evidence": trace.get("evidence"),
         "notices": trace["notices"],
         "bars": trace["settings"]["panel"]["bars"],
         "thresholds": trace["settings"]["panel"]["thresholds"],
@@ -217,7 +221,19 @@ def list_questions(view: PageView) -> Page:
     )
 
 
-_FILTERS = ("text", "least", "most", "passed", "failure", "dimension", "escalated", "iterations", "severe", "prompt")
+_FILTERS = (
+    "text",
+    "least",
+    "most",
+    "outcome",
+    "passed",
+    "failure",
+    "dimension",
+    "escalated",
+    "iterations",
+    "severe",
+    "prompt",
+)
 
 
 @explorer_pages.get("/evaluation/queries/search", acts.MEMORY_SEARCH)

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
 from assay.errors import BadValue
-from assay.records.research_log import ResearchFilter
+from assay.records.research_log import QuestionOutcome, ResearchFilter
 
 Choice = TypeVar("Choice", bound=StrEnum)
 RANGES = {"1d": "last day", "7d": "last 7 days", "30d": "last 30 days", "90d": "last 90 days", "all": "all time"}
@@ -108,6 +108,7 @@ def research_filter(query: Mapping[str, str], chosen: Range) -> ResearchFilter:
         least_score=least,
         most_score=most,
         passed=yes(query, "passed"),
+        outcome=one_of(query, "outcome", QuestionOutcome),
         failure_type=query.get("failure") or None,
         failed_dimension=query.get("dimension") or None,
         escalated=yes(query, "escalated"),

@@ -34,7 +34,7 @@ from assay.clock import Clock
 from assay.errors import AssayError, BadValue, RecordNotFound
 from assay.gateway.headers import SAFE, authority
 from assay.memory.engine import Engine
-from assay.presentation import templates
+from assay.presentation import outcomes, templates
 from assay.presentation.templates import PLOTLY, SHARED, STYLE, read_shared
 from assay.records import Scope
 from assay.records.learning import Validated
@@ -167,7 +167,7 @@ MENU: tuple[MenuEntry, ...] = (
 @cache
 def environment() -> Environment:
     """Return the Jinja environment of the pages."""
-    return templates.environment(_TEMPLATES, asset=asset_address)
+    return templates.environment(_TEMPLATES, asset=asset_address, results=outcomes)
 
 
 def render(

@@ -33,6 +33,7 @@ from assay.records.research_log import (
     BINS,
     AskedAgain,
     DayOfResearch,
+    QuestionOutcome,
     ResearchFilter,
     ResearchPage,
     ResearchSession,
@@ -53,7 +54,7 @@ from assay.text.terms import normalise_phrase
 STAGES = ("overall", "plan", "retrieval", "answer")
 MARKS = ("skipped", "judge_failed", "escalated", "severe", "regenerated", "exhausted")
 COUNTS = ("sessions", "judged", "passed", *MARKS, "abstained", "withheld")
-TALLIES = ("iterations", "failed_dimensions", "failure_types")
+TALLIES = ("outcomes", "iterations", "failed_dimensions", "failure_types")
 EMPTY = Spread(0, 0.0, 0.0, None, None)
 
 
@@ -84,6 +85,7 @@ def totals_of(session: ResearchSession) -> ResearchTotals:
     scores = (session.overall_score, session.plan_score, session.retrieval_score, session.answer_score)
     overall = _spread_of_score(session.overall_score)
     judged, passed = int(session.passed is not None), int(session.passed is True)
+    outcomes = {} if session.outcome is None else {session.outcome: 1}
     bins = [0] * BINS
     if session.overall_score is not None:
         bins[bin_of(session.overall_score)] = 1
@@ -94,13 +96,14 @@ def totals_of(session: ResearchSession) -> ResearchTotals:
         **{name: int(getattr(session, name)) for name in MARKS},
         abstained=int(session.status is ResearchStatus.ABSTAINED),
         withheld=int(session.status is ResearchStatus.WITHHELD),
+        outcomes=outcomes,
         iterations={session.iterations: 1},
         stages=dict(zip(STAGES, map(_spread_of_score, scores), strict=True)),
         dimensions={dimension: _spread_of_score(session.scores.get(dimension.value)) for dimension in Dimension},
         failed_dimensions=dict.fromkeys(session.failed_dimensions, 1),
         failure_types={session.failure_type: 1} if session.failure_type else {},
         histogram=tuple(bins),
-        days=(DayOfResearch(session.created_at.astimezone(UTC).date(), 1, judged, passed, overall),),
+        days=(DayOfResearch(session.created_at.astimezone(UTC).date(), 1, judged, passed, overall, outcomes),),
     )
 
 
@@ -118,6 +121,7 @@ def add_totals(parts: Iterable[ResearchTotals]) -> ResearchTotals:
         days[entry.day] = entry if there is None else _day_added(there, entry)
     return ResearchTotals(
         **{name: sum(getattr(part, name) for part in listed) for name in COUNTS},
+        outcomes=_tally(part.outcomes for part in listed),
         iterations=_tally(part.iterations for part in listed),
         failed_dimensions=_tally(part.failed_dimensions for part in listed),
         failure_types=_tally(part.failure_types for part in listed),
@@ -142,9 +146,12 @@ def as_json(totals: ResearchTotals) -> dict[str, Any]:
 def from_json(day: date, written: Mapping[str, Any]) -> ResearchTotals:
     """One day's totals as they were kept."""
     stages = {stage: _read(written["stages"].get(stage)) for stage in STAGES}
-    kept = DayOfResearch(day, written["sessions"], written["judged"], written["passed"], stages["overall"])
+    # Days that an earlier version kept have no outcomes.
+    outcomes = {QuestionOutcome(key): count for key, count in written.get("outcomes", {}).items()}
+    kept = DayOfResearch(day, written["sessions"], written["judged"], written["passed"], stages["overall"], outcomes)
     return ResearchTotals(
         **{name: written[name] for name in COUNTS},
+        outcomes=outcomes,
         iterations={int(key): count for key, count in written["iterations"].items()},
         failed_dimensions=written["failed_dimensions"],
         failure_types=written["failure_types"],
@@ -178,7 +185,8 @@ def _spreads(spreads: Iterable[Spread]) -> Spread:
 
 def _day_added(one: DayOfResearch, other: DayOfResearch) -> DayOfResearch:
     sessions, judged, passed = (a + b for a, b in zip(one[1:4], other[1:4], strict=True))
-    return DayOfResearch(one.day, sessions, judged, passed, _spreads([one.score, other.score]))
+    outcomes = _tally([one.outcomes, other.outcomes])
+    return DayOfResearch(one.day, sessions, judged, passed, _spreads([one.score, other.score]), outcomes)
 
 
 def _tally(tallies: Iterable[Mapping[Any, int]]) -> dict[Any, int]:
@@ -389,7 +397,7 @@ def _conditions(wanted: ResearchFilter) -> Iterator[ColumnElement[bool]]:
         value = getattr(wanted, name)
         if value is not None:
             yield _OF[name] == value
-    for name in ("status", "kind"):
+    for name in ("status", "outcome", "kind"):
         if getattr(wanted, name) is not None:
             yield _OF[name] == getattr(wanted, name).value
     yield from _match_text(wanted)
@@ -413,11 +421,14 @@ def _day(row: Row[Any]) -> ResearchTotals:
     values = row._mapping  # noqa: SLF001 - public in SQLAlchemy despite the underscore
     counts = {name: int(values[name] or 0) for name in _COUNTS}
     stages = {stage: _spread_of_columns(values, stage) for stage in STAGES}
+    found = {outcome: int(values[_column_of(outcome)] or 0) for outcome in QuestionOutcome}
+    outcomes = {outcome: count for outcome, count in sorted(found.items()) if count}
     day = DayOfResearch(
-        date.fromisoformat(row.day), counts["sessions"], counts["judged"], counts["passed"], stages["overall"]
+        date.fromisoformat(row.day), counts["sessions"], counts["judged"], counts["passed"], stages["overall"], outcomes
     )
     return ResearchTotals(
         **counts,
+        outcomes=outcomes,
         stages=stages,
         dimensions={dimension: _spread_of_columns(values, dimension.value) for dimension in Dimension},
         iterations={},
@@ -455,6 +466,15 @@ def _status(status: ResearchStatus) -> ColumnElement[Any]:
     return func.sum(case((_OF.status == status.value, 1), else_=0))
 
 
+def _outcome(outcome: QuestionOutcome) -> ColumnElement[Any]:
+    return func.sum(case((_OF.outcome == outcome.value, 1), else_=0))
+
+
+def _column_of(outcome: QuestionOutcome) -> str:
+    """Return the label of the count of an outcome."""
+    return f"outcome_{outcome.value}"
+
+
 def _bin() -> ColumnElement[Any]:
     """Floor on both: a cast rounds on one of them and cuts on the other."""
     score = type_coerce(_OF.overall_score, research_sessions.c.latency_ms.type)
@@ -481,6 +501,7 @@ _COUNTS: Mapping[str, ColumnElement[Any]] = {
 }
 _SUMMED = [
     *(column.label(name) for name, column in _COUNTS.items()),
+    *(_outcome(outcome).label(_column_of(outcome)) for outcome in QuestionOutcome),
     *(part for stage in STAGES for part in _parts(stage, _OF[f"{stage}_score"])),
     *(part for name in _KNOWN for part in _parts(name, _OF[name])),
 ]

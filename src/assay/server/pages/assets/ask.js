@@ -43,19 +43,20 @@
     search: { started: "Searching", evaluating: "Looking at what was found" },
     answer: { started: "Writing the answer", evaluating: "Looking at the answer" },
   };
-  const tone = (score) => score >= Number(root.dataset.good) ? "is-pass" : score < Number(root.dataset.poor) ? "is-fail" : "is-warn";
-  const chip = (card, text, kind = "is-info") => {
+  // The server chooses every colour: a class for each state that a stage can show here.
+  const tones = JSON.parse(root.dataset.tones);
+  const chip = (card, text, state) => {
     const place = one(card, "[data-state]");
     place.textContent = text;
-    place.className = `chip ${kind}`;
+    place.className = `chip ${tones[state]}`;
   };
-  const drawn = (scores) => Object.entries(scores).flatMap(([name, value]) => {
+  const drawn = (scores, failed) => Object.entries(scores).flatMap(([name, value]) => {
     const label = document.createElement("span"), figure = document.createElement("span");
     label.textContent = name.replaceAll("_", " ");
     figure.textContent = value.toFixed(2);
     figure.className = "value";
     const bar = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    bar.setAttribute("class", `bar ${tone(value)}`);
+    bar.setAttribute("class", `bar ${tones[failed.includes(name) ? "failed" : "passed"]}`);
     const rect = bar.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "rect"));
     rect.setAttribute("width", `${(100 * value).toFixed(1)}%`);
     rect.setAttribute("height", "100%");
@@ -69,7 +70,7 @@
     const says = (SAYS[event.stage] || {})[event.kind];
     if (event.kind in STEPS) one(card, "[data-progress]").value = STEPS[event.kind];
     if (says) {
-      chip(card, "working");
+      chip(card, "working", "working");
       one(card, "[data-state]").classList.add("now");
       one(card, "[data-doing]").textContent = says + attempt;
       one(root, "[data-said]").textContent = says + attempt;
@@ -77,8 +78,9 @@
     if (typeof data.score === "number") {
       const score = one(card, "[data-score]");
       score.textContent = data.score.toFixed(2);
-      one(card, "[data-dimensions]").replaceChildren(...drawn(data.scores || {}));
-      chip(card, data.passed ? "passed" : "failed", data.passed ? "is-pass" : "is-fail");
+      one(card, "[data-dimensions]").replaceChildren(...drawn(data.scores || {}, data.failed_dimensions || []));
+      const state = data.passed ? "passed" : "failed";
+      chip(card, state, state);
     }
     if (event.kind === "iterating") {
       one(card, "[data-doing]").textContent = `Trying again: ${(data.mode || "").replaceAll("_", " ")}`;
@@ -86,12 +88,12 @@
     }
     if (event.kind === "regenerating") one(card, "[data-doing]").textContent = "Writing it again";
     if (event.kind === "evaluation_skipped" || event.kind === "judge_failed") {
-      chip(card, event.kind === "judge_failed" ? "not read" : "skipped", "is-warn");
+      chip(card, event.kind === "judge_failed" ? "not read" : "skipped", "skipped");
       one(card, "[data-doing]").textContent = event.message;
     }
     if (event.kind === "finished") {
       one(card, "[data-doing]").textContent = data.passages === undefined ? "" : `${data.passages} passages`;
-      if (typeof data.score !== "number") chip(card, "done", "");
+      if (typeof data.score !== "number") chip(card, "done", "done");
     }
   };
   const arrived = async () => {
