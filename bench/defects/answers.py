@@ -102,13 +102,19 @@ def list_runs(passage: Passage, length: int) -> Iterator[tuple[str, ...]]:
 
 # --- From sentences to a synthesis ---
 
+
+def passage_key(passage: Passage) -> tuple[str, str]:
+    """Return what makes it the same passage, whatever its number and scores."""
+    return passage.memory_id, passage.text
+
+
 REFUSAL = "The passages found do not answer the question."
 
 
 def synthesise(answer: Sequence[Quoted], passages: Sequence[Passage]) -> Synthesis:
     """Make the answer over numbered passages; each sentence cites the passage it rests on."""
-    number_of = {(passage.memory_id, passage.text): passage for passage in passages}
-    cited = [number_of[quoted.passage.memory_id, quoted.passage.text] for quoted in answer]
+    shown = {passage_key(passage): passage for passage in passages}
+    cited = [shown[passage_key(quoted.passage)] for quoted in answer]
     statements = tuple(
         Statement(text=quoted.text, citations=(passage.number,)) for quoted, passage in zip(answer, cited, strict=True)
     )

@@ -55,17 +55,17 @@ class Cell:
     """Share of all values that equal the most frequent one."""
 
 
-def compute_cells(scored: Sequence[ScoredCase]) -> list[Cell]:
+def compute_cells(scored: Sequence[ScoredCase], *, resamples: int = RESAMPLES) -> list[Cell]:
     """Compute every dimension of every defect's checkpoint, in the order of `DEFECTS`."""
     return [
-        _compute_cell(dimension, defect, own)
+        _compute_cell(dimension, defect, own, resamples)
         for defect in DEFECTS
         if (own := [found for found in scored if found.case.defect.name == defect.name])
         for dimension in DIMENSIONS[defect.checkpoint]
     ]
 
 
-def _compute_cell(dimension: Dimension, defect: Defect, scored: Sequence[ScoredCase]) -> Cell:
+def _compute_cell(dimension: Dimension, defect: Defect, scored: Sequence[ScoredCase], resamples: int) -> Cell:
     part = "own" if dimension in defect.own else "also" if dimension in defect.also else "other"
     pairs = [
         (found.case.question_id, good, bad)
@@ -78,7 +78,7 @@ def _compute_cell(dimension: Dimension, defect: Defect, scored: Sequence[ScoredC
             auroc=None, low=None, high=None, good=None, bad=None, falls=None, constant=None,
         )  # fmt: skip
     good, bad = np.array([pair[1] for pair in pairs]), np.array([pair[2] for pair in pairs])
-    low, high = _interval(good, bad, [pair[0] for pair in pairs])
+    low, high = _interval(good, bad, [pair[0] for pair in pairs], resamples)
     values = np.round(np.concatenate([good, bad]), 6).tolist()
     return Cell(
         dimension=dimension,
@@ -102,13 +102,13 @@ def tell_apart(good: Floats, bad: Floats) -> float:
     return auroc(np.concatenate([good, bad]), labels)
 
 
-def _interval(good: Floats, bad: Floats, questions: Sequence[str]) -> tuple[float, float]:
+def _interval(good: Floats, bad: Floats, questions: Sequence[str], resamples: int) -> tuple[float, float]:
     """Bootstrap over questions: both materials of a question come together."""
     groups = np.unique(questions, return_inverse=True)[1]
     members = [np.flatnonzero(groups == group) for group in range(int(groups.max()) + 1)]
     rng = np.random.default_rng(SEED)
     found = []
-    for _ in range(RESAMPLES):
+    for _ in range(resamples):
         rows = np.concatenate([members[group] for group in rng.integers(len(members), size=len(members))])
         found.append(tell_apart(good[rows], bad[rows]))
     low, high = np.percentile(found, [2.5, 97.5])

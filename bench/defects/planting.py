@@ -28,6 +28,7 @@ from bench.defects.answers import (
     content_stems,
     list_runs,
     list_sentences,
+    passage_key,
     quote_answer,
     refuse,
     synthesise,
@@ -175,6 +176,11 @@ def _show_passages(asked: ResearchedQuestion) -> Material | None:
     )
 
 
+def _find_like(passage: Passage, other: Passage) -> Passage:
+    """Return a passage as if it had been found in place of another: with its scores."""
+    return replace(passage, score=other.score, channels=other.channels)
+
+
 def _list_without_needed(asked: ResearchedQuestion) -> tuple[Passage, ...]:
     """What is found when the documents that answer are not there: others move up."""
     rest = [passage for passage in asked.found if passage.memory_id not in asked.question.needed]
@@ -202,7 +208,7 @@ def add_noise(asked: ResearchedQuestion, around: Surroundings, rng: random.Rando
     others = [other for other in around.questions if other.id != asked.id]
     pool = list(
         {
-            (passage.memory_id, passage.text): passage
+            passage_key(passage): passage
             for other in others
             for passage in other.passages[:3]
             if passage.memory_id not in known
@@ -214,7 +220,9 @@ def add_noise(asked: ResearchedQuestion, around: Surroundings, rng: random.Rando
     if len(pool) < count or len(places) < count:
         return None
     noise = dict(zip(rng.sample(places, count), rng.sample(pool, count), strict=True))
-    passages = number_passages(noise.get(place, passage) for place, passage in enumerate(good.passages))
+    passages = number_passages(
+        _find_like(noise[place], passage) if place in noise else passage for place, passage in enumerate(good.passages)
+    )
     return Pair(good, replace(good, passages=passages))
 
 
@@ -231,14 +239,14 @@ def add_contradiction(asked: ResearchedQuestion, around: Surroundings, rng: rand
         return None
     other = replace(main, memory_id=f"{main.memory_id}-other", text=main.text.replace(sentence, changed, 1))
     beside = [copy for passage in good.passages for copy in ([passage, other] if passage == main else [passage])]
-    return Pair(good, replace(good, passages=number_passages(_shorten(beside, len(good.passages), {main, other}))))
+    return Pair(good, replace(good, passages=number_passages(_shorten(beside, len(good.passages), [main, other]))))
 
 
-def _shorten(passages: Sequence[Passage], most: int, kept: set[Passage]) -> list[Passage]:
+def _shorten(passages: Sequence[Passage], most: int, kept: Sequence[Passage]) -> list[Passage]:
     """Drop the last passages that need not be kept."""
-    left = list(passages)
+    left, needed = list(passages), {passage_key(passage) for passage in kept}
     while len(left) > most:
-        left.remove(next(passage for passage in reversed(left) if passage not in kept))
+        left.remove(next(passage for passage in reversed(left) if passage_key(passage) not in needed))
     return left
 
 
@@ -378,17 +386,17 @@ def answer_half(asked: ResearchedQuestion, around: Surroundings, rng: random.Ran
         return None
     question, other = joined
     further = answer_well(other)
-    passages = _merge(asked, other, {quoted.passage for quoted in (*answer, *further)})
+    passages = _merge(asked, other, [*answer, *further])
     both = replace(_show_answer(asked, passages, synthesise([*answer, *further], passages)), question=question)
     good = replace(both, plan=RulePlanner().plan(question))
     return Pair(good, replace(good, synthesis=synthesise(rng.choice([answer, further]), passages)))
 
 
-def _merge(asked: ResearchedQuestion, other: ResearchedQuestion, kept: Iterable[Passage]) -> tuple[Passage, ...]:
-    """Merge what two questions found, in turns; the passages to keep are always in it."""
+def _merge(asked: ResearchedQuestion, other: ResearchedQuestion, kept: Sequence[Quoted]) -> tuple[Passage, ...]:
+    """Merge what two questions found, in turns; the passages that are quoted are always in it."""
     turns = chain.from_iterable(zip_longest(asked.passages, other.passages))
-    merged = {(passage.memory_id, passage.text): passage for passage in turns if passage is not None}
-    needed = {(passage.memory_id, passage.text) for passage in kept}
+    merged = {passage_key(passage): passage for passage in turns if passage is not None}
+    needed = {passage_key(quoted.passage) for quoted in kept}
     room = SHOWN - len(needed)
     spare = [key for key in merged if key not in needed][:room]
     return number_passages(passage for key, passage in merged.items() if key in needed or key in spare)
@@ -399,8 +407,22 @@ def _answer_other(asked: ResearchedQuestion, other: ResearchedQuestion | None) -
     if not answer or other is None:
         return None
     instead = answer_well(other)
-    passages = _merge(asked, other, {quoted.passage for quoted in (*answer, *instead)})
-    return _pair_answers(asked, answer, instead, passages)
+    return _pair_answers(asked, answer, instead, _append_sources(asked, answer, instead))
+
+
+def _append_sources(
+    asked: ResearchedQuestion, answer: Sequence[Quoted], instead: Sequence[Quoted]
+) -> tuple[Passage, ...]:
+    """Show the sources of another answer last, found as weakly as what they push out."""
+    last = asked.passages[-1]
+    known = {passage_key(passage) for passage in asked.passages}
+    added = {
+        passage_key(quoted.passage): _find_like(quoted.passage, last)
+        for quoted in instead
+        if passage_key(quoted.passage) not in known
+    }
+    kept = [quoted.passage for quoted in (*answer, *instead)]
+    return number_passages([*_shorten(asked.passages, SHOWN - len(added), kept), *added.values()])
 
 
 def answer_off_topic(asked: ResearchedQuestion, around: Surroundings, rng: random.Random) -> Pair | None:

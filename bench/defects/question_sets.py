@@ -76,6 +76,9 @@ class ResearchedQuestion:
     """Best first, at most `FOUND`; the memory of each is named by its document."""
     now: datetime
 
+    def __hash__(self) -> int:
+        return hash(self.id)
+
     @property
     def id(self) -> str:
         """Unique over all sets."""

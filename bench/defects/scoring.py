@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -56,6 +57,11 @@ class ScoredCase:
     bad: Scores
 
 
+def fingerprint(material: Material) -> str:
+    """Return a hash of everything in a material: a passage has mappings and cannot be hashed itself."""
+    return hashlib.sha256(repr(material).encode()).hexdigest()
+
+
 def score_cases(
     cases: Sequence[DefectCase],
     score: Callable[[Material, Defect], Scores],
@@ -63,10 +69,10 @@ def score_cases(
     report: Callable[[int], None] = lambda _: None,
 ) -> list[ScoredCase]:
     """Score both materials of every case; a good material that stands in several cases is scored once."""
-    known: dict[tuple[Material, frozenset[Dimension]], Scores] = {}
+    known: dict[tuple[str, frozenset[Dimension]], Scores] = {}
 
     def score_once(material: Material, defect: Defect) -> Scores:
-        key = (material, frozenset((*defect.own, *defect.also)))
+        key = (fingerprint(material), frozenset((*defect.own, *defect.also)))
         if key not in known:
             known[key] = score(material, defect)
         return known[key]

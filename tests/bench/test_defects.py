@@ -20,7 +20,7 @@ from bench.defects.question_sets import (
     load_collection,
     research,
 )
-from bench.defects.scoring import ModelScoring, score_cases, scores_of
+from bench.defects.scoring import ModelScoring, fingerprint, score_cases, scores_of
 from bench.defects.text_changes import change_name, change_number, cut_off, list_names, negate_sentence
 
 from assay.judging.injection import InjectionGuard
@@ -129,6 +129,7 @@ def test_needed_documents_are_there_in_the_good_material_and_gone_in_the_bad(
 def test_noise_replaces_half_or_more_and_keeps_a_needed_passage(sets: Sets, cases: list[DefectCase]) -> None:
     for case in _of(cases, "noise"):
         kept = [passage for passage in case.bad.passages if passage in case.good.passages]
+        assert [found.score for found in case.bad.passages] == [found.score for found in case.good.passages]
         assert 0 < len(kept) <= len(case.good.passages) / 2
         assert _needed(sets, case) & {passage.memory_id for passage in kept}
 
@@ -243,7 +244,7 @@ def test_two_questions_are_joined_in_one_sentence_or_two() -> None:
 
 def test_a_metric_that_ignores_everything_is_at_chance_and_does_not_count(cases: list[DefectCase]) -> None:
     scored = score_cases(cases, lambda material, _: dict.fromkeys(DIMENSIONS[material.checkpoint], 0.93))
-    cells = compute_cells(scored)
+    cells = compute_cells(scored, resamples=20)
     assert {cell.auroc for cell in cells} == {0.5}
     assert {cell.constant for cell in cells} == {1.0}
     assert {verdict.verdict for verdict in judge_dimensions(cells)} == {BELOW}
@@ -251,18 +252,19 @@ def test_a_metric_that_ignores_everything_is_at_chance_and_does_not_count(cases:
 
 
 def test_a_metric_that_sees_every_defect_counts(cases: list[DefectCase]) -> None:
-    bad = {case.bad for case in cases}
+    bad = {fingerprint(case.bad) for case in cases}
     scored = score_cases(
-        cases, lambda material, _: dict.fromkeys(DIMENSIONS[material.checkpoint], float(material not in bad))
+        cases,
+        lambda material, _: dict.fromkeys(DIMENSIONS[material.checkpoint], float(fingerprint(material) not in bad)),
     )
-    cells = compute_cells(scored)
+    cells = compute_cells(scored, resamples=20)
     assert {(cell.auroc, cell.falls, cell.low) for cell in cells} == {(1.0, 1.0, 1.0)}
     assert {verdict.verdict for verdict in judge_dimensions(cells)} == {COUNTS}
 
 
 def test_a_dimension_without_scores_is_not_measured_and_is_no_failure(cases: list[DefectCase]) -> None:
     scored = score_cases(cases, lambda material, _: dict.fromkeys(DIMENSIONS[material.checkpoint]))
-    cells = compute_cells(scored)
+    cells = compute_cells(scored, resamples=20)
     verdicts = judge_dimensions(cells)
     assert {verdict.verdict for verdict in verdicts} == {NOT_MEASURED}
     assert all(verdict.is_met for verdict in verdicts)
@@ -272,9 +274,11 @@ def test_a_dimension_without_scores_is_not_measured_and_is_no_failure(cases: lis
 
 
 def test_one_defect_that_is_missed_is_enough_for_a_dimension_not_to_count(cases: list[DefectCase]) -> None:
-    bad = {case.bad for case in cases if case.defect.name != "cut off"}
-    scored = score_cases(cases, lambda material, _: {Dimension.COHERENCE: float(material not in bad)})
-    (verdict,) = [one for one in judge_dimensions(compute_cells(scored)) if one.dimension is Dimension.COHERENCE]
+    bad = {fingerprint(case.bad) for case in cases if case.defect.name != "cut off"}
+    scored = score_cases(cases, lambda material, _: {Dimension.COHERENCE: float(fingerprint(material) not in bad)})
+    (verdict,) = [
+        one for one in judge_dimensions(compute_cells(scored, resamples=20)) if one.dimension is Dimension.COHERENCE
+    ]
     assert (verdict.verdict, verdict.worst, verdict.lowest) == (BELOW, "cut off", 0.5)
 
 
