@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,6 +28,8 @@ HELD = 0.6
 """The share of the reference's content words that the quoted sentences must have to count as the answer."""
 ADDS = 0.15
 """The share that a further sentence must add."""
+_ITEM = re.compile(r"\s*(?:[-*+\u2022]|\d{1,3}[.)])\s")
+_ENDED = re.compile(r"""[.!]["')\]]*$""")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,12 +41,14 @@ class Quoted:
 
 
 def list_sentences(passage: Passage) -> list[str]:
-    """List the sentences of a passage that can be quoted: no headings, questions or stray lines."""
-    plain = (remove_marks(sentence) for sentence in sentences(passage.text))
+    """List the sentences of a passage that can be quoted, and items of lists; no headings, questions or stray lines."""
     return [
         sentence
-        for sentence in plain
-        if FEWEST_WORDS <= len(words(sentence)) <= MOST_WORDS and sentence.rstrip("\"')").endswith((".", "!"))
+        for line in passage.text.splitlines()
+        for sentence in map(remove_marks, sentences(line))
+        if FEWEST_WORDS <= len(words(sentence)) <= MOST_WORDS
+        and not sentence.endswith("?")
+        and (_ENDED.search(sentence) or _ITEM.match(line))
     ]
 
 

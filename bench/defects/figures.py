@@ -77,21 +77,21 @@ def _compute_cell(dimension: Dimension, defect: Defect, scored: Sequence[ScoredC
             dimension=dimension, defect=defect.name, part=part, pairs=len(scored), measured=0,
             auroc=None, low=None, high=None, good=None, bad=None, falls=None, constant=None,
         )  # fmt: skip
-    good, bad = np.array([pair[1] for pair in pairs]), np.array([pair[2] for pair in pairs])
-    low, high = _interval(good, bad, [pair[0] for pair in pairs], resamples)
-    values = np.round(np.concatenate([good, bad]), 6).tolist()
+    whole, broken = np.array([pair[1] for pair in pairs]), np.array([pair[2] for pair in pairs])
+    low, high = _interval(whole, broken, [pair[0] for pair in pairs], resamples)
+    values = np.round(np.concatenate([whole, broken]), 6).tolist()
     return Cell(
         dimension=dimension,
         defect=defect.name,
         part=part,
         pairs=len(scored),
         measured=len(pairs),
-        auroc=tell_apart(good, bad),
+        auroc=tell_apart(whole, broken),
         low=low,
         high=high,
-        good=float(good.mean()),
-        bad=float(bad.mean()),
-        falls=float((bad < good).mean()),
+        good=float(whole.mean()),
+        bad=float(broken.mean()),
+        falls=float((broken < whole).mean()),
         constant=Counter(values).most_common(1)[0][1] / len(values),
     )
 

@@ -10,7 +10,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from assay.embedding.protocol import Embedder
 from assay.judging.builtin.evaluators import builtin_panel
@@ -43,9 +42,16 @@ def scores_of(material: Material, embedder: Embedder | None) -> Scores:
     }
 
 
-@lru_cache(maxsize=2)
-def _panel_of(embedder: Embedder | None) -> Mapping[Checkpoint, Sequence[Evaluator]]:
-    return builtin_panel(embedder)
+Panel = Mapping[Checkpoint, Sequence[Evaluator]]
+_panels: dict[int, tuple[Embedder | None, Panel]] = {}
+"""By identity of the embedder, which is kept with its panel so that the identity stays its own."""
+
+
+def _panel_of(embedder: Embedder | None) -> Panel:
+    """Return the panel of an embedder; one panel remembers vectors from one material to the next."""
+    if id(embedder) not in _panels:
+        _panels[id(embedder)] = (embedder, builtin_panel(embedder))
+    return _panels[id(embedder)][1]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
