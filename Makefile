@@ -62,6 +62,7 @@ bench: $(READY) $(PEERS)
 	@$(BIN)/python -m bench.ladder
 	@$(BIN)/python -m bench.tune --embedder minilm
 	@$(BIN)/python -m bench.intent
+	@$(BIN)/python -m bench.defects $(if $(DATA),--data $(DATA))
 	@$(BIN)/python -m bench.patterns
 	@$(BIN)/python -m bench.pages
 	@$(BIN)/python -m bench.http_client
