@@ -30,13 +30,13 @@ from assay.embedding.bundled import load_bundled
 from assay.embedding.protocol import Embedder
 from assay.evaluation.datasets import load_dataset
 from assay.evaluation.datasets.bundled import find_bundled
+from assay.hashing import bucket
 from assay.judging.builtin import answerability, judges
 from assay.judging.builtin.answerability import evidence_features, rank_sentences
 from assay.judging.builtin.support import Evidence
 from assay.memory.engine import Engine
 from assay.memory.saving import Refused
-from assay.metrics.answers import MATCH_SHARE
-from assay.metrics.reference_text import has_reference
+from assay.metrics.reference_text import MATCH_SHARE, has_reference
 from assay.records import Draft, Format, Scope
 from assay.records.research import Passage
 from assay.research.planner import RulePlanner
@@ -63,10 +63,7 @@ GOALS = {"hotel": 0.15, "vault": 0.35, "clapnq": 0.30, "mtrag": 0.30}
 """The share of answerable questions that may be declined there."""
 COUNTED = {"hotel": (TAKEN,), "vault": (TAKEN,), "clapnq": ("unanswerable",), "mtrag": ("unanswerable",), "squad2": ()}
 """The unanswerable questions of each set that its threshold of 15 % is taken from."""
-PROFILES = {answerability.FOUND: ("score", "sentence"), answerability.FOUND_WORDS: ("bm25", "words")}
-WRONG_COSTS = 1.6
-"""How much more an unanswerable question weighs than an answerable one: it puts the threshold of 0.5 where about 15 %
-of the questions whose documents were taken away are answered."""
+PROFILES = {answerability.FOUND: ("score", "meaning", "sentence"), answerability.FOUND_WORDS: ("bm25", "words")}
 SQUAD2 = 600
 """Questions of squad2 that are asked: the first of each paragraph, then the second, until there are so many."""
 PLACE = Path(judges.__file__).parent / answerability.FILE
@@ -152,7 +149,8 @@ def _spread(questions: Sequence[AskedOf], most: int) -> list[AskedOf]:
     by_group: dict[str, list[AskedOf]] = {}
     for question in questions:
         by_group.setdefault(question.group, []).append(question)
-    turns = [group[turn] for turn in range(len(questions)) for group in by_group.values() if turn < len(group)]
+    shuffled = [sorted(group, key=lambda question: bucket(question.id, "squad2")) for group in by_group.values()]
+    turns = [group[turn] for turn in range(len(questions)) for group in shuffled if turn < len(group)]
     return turns[:most]
 
 
@@ -243,16 +241,15 @@ def _search(engine: Engine, question: AskedOf, embedder: Embedder) -> Searched:
 # --- Fitting and measuring ---
 
 
-def examples_of(name: str, searched: Iterable[Searched]) -> list[Example]:
-    """What a set gives to fit on: answerable questions, and those of which nothing in the store tells the answer."""
-    counted = {TAKEN, *COUNTED[name]}
-    used = [one for one in searched if one.features and (one.asked.answerable or one.asked.kind in counted)]
+def examples_of(searched: Iterable[Searched]) -> list[Example]:
+    """What a set gives to fit on: answerable questions, and the same ones with their documents taken away."""
+    used = [one for one in searched if one.features and (one.asked.answerable or one.asked.kind == TAKEN)]
     right = sum(one.asked.answerable for one in used)
     return [
         Example(
             dict(one.features or {}),
             one.asked.answerable,
-            100.0 / right if one.asked.answerable else WRONG_COSTS * 100.0 / (len(used) - right),
+            100.0 / (right if one.asked.answerable else len(used) - right),
             one.asked.group,
         )
         for one in used
@@ -262,7 +259,7 @@ def examples_of(name: str, searched: Iterable[Searched]) -> list[Example]:
 def fit(sets: dict[str, list[Searched]], left_out: str = "") -> dict[str, Any]:
     """Every profile, fitted on all sets but one."""
     names = [name for name in FITTED_ON if name in sets and name != left_out]
-    examples = [example for name in names for example in examples_of(name, sets[name])]
+    examples = [example for name in names for example in examples_of(sets[name])]
     return {profile: fitted(examples, features, names) for profile, features in PROFILES.items()}
 
 
@@ -270,7 +267,7 @@ def probability(profile: dict[str, Any], features: dict[str, float] | None) -> f
     """The fitted probability; 0 where nothing was found."""
     if features is None:
         return 0.0
-    stored = {key: tuple(value) if isinstance(value, list) else value for key, value in profile.items()}
+    stored: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in profile.items()}
     return judges.Weights(**stored).probability(features)
 
 
@@ -342,7 +339,10 @@ def measure(name: str, searched: Sequence[Searched], profile: dict[str, Any], em
     def at(threshold: float) -> AtThreshold:
         given = [one for one in right if chances[id(one)] >= threshold]
         checked = [one for one in given if one.asked.references]
-        held = sum(any(has_reference(answers[id(one)][0], text, MATCH_SHARE) for text in one.asked.references) for one in checked)
+        held = sum(
+            any(has_reference(answers[id(one)][0], text, MATCH_SHARE) for text in one.asked.references)
+            for one in checked
+        )
         return AtThreshold(
             threshold=threshold,
             declined=Share(count=len(right) - len(given), total=len(right)),
@@ -370,6 +370,11 @@ def _answer(one: Searched, embedder: Embedder) -> tuple[str, int]:
     return made.text, len(made.statements)
 
 
+def _holds(answer: str, references: Sequence[str]) -> bool:
+    """Whether an answer holds one of the reference answers."""
+    return any(has_reference(answer, reference, MATCH_SHARE) for reference in references)
+
+
 def _auroc(right: Sequence[float], wrong: Sequence[float]) -> float:
     labels = np.array([1.0] * len(right) + [0.0] * len(wrong))
     return auroc(np.array([*right, *wrong]), labels)
@@ -394,7 +399,14 @@ def table(measured: Sequence[Measured]) -> str:
 
 
 def _table(rows: Sequence[tuple[Measured, AtThreshold]], *, goals: bool) -> list[str]:
-    head = ["set", "AUROC by kind", "answerable declined", "unanswerable answered, by kind", "answers right", "sentences"]
+    head = [
+        "set",
+        "AUROC by kind",
+        "answerable declined",
+        "unanswerable answered, by kind",
+        "answers right",
+        "sentences",
+    ]
     head += ["threshold", "goal: declined"] if goals else []
     lines = [f"| {' | '.join(head)} |", "| " + " | ".join(["---"] * len(head)) + " |"]
     for one, found in rows:

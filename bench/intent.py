@@ -17,7 +17,6 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,11 +25,8 @@ import numpy as np
 from assay.embedding.bundled import load_bundled
 from assay.embedding.protocol import Embedder
 from assay.evaluation.datasets import load_dataset
-from assay.judging.builtin.evaluators import builtin_panel
-from assay.judging.builtin.support import Evidence
-from assay.judging.protocol import Evaluator
+from assay.judging.builtin.evaluators import BuiltinCheck, builtin_checks
 from assay.records.research import (
-    OWNERS,
     Checkpoint,
     Dimension,
     IterationMode,
@@ -39,7 +35,6 @@ from assay.records.research import (
     Plan,
     PlanFeedback,
     PlannedQuery,
-    Role,
     RoleScores,
 )
 from assay.research.planner import RulePlanner
@@ -148,42 +143,36 @@ def load_foreign(file: Path) -> list[LabelledPlan]:
     ]
 
 
-def owner_scores(found: Mapping[Role, RoleScores]) -> dict[Dimension, float]:
-    """What the owner of each dimension gives it."""
-    return {dimension: found[OWNERS[dimension]].scores[dimension] for dimension in WEIGHTS}
+def total_score(found: RoleScores) -> float:
+    """All dimensions together."""
+    return sum(weight * found.scores[dimension] for dimension, weight in WEIGHTS.items()) / sum(WEIGHTS.values())
 
 
-def total_score(found: Mapping[Role, RoleScores]) -> float:
-    """All dimensions together, each weighed by its owner's confidence too."""
-    shares = {dimension: weight * found[OWNERS[dimension]].confidence for dimension, weight in WEIGHTS.items()}
-    scores = owner_scores(found)
-    return sum(share * scores[dimension] for dimension, share in shares.items()) / sum(shares.values())
-
-
-def needs_another_attempt(found: Mapping[Role, RoleScores]) -> bool:
+def needs_another_attempt(found: RoleScores) -> bool:
     """The pipeline's rule: a dimension below its own threshold, or all together below the common one."""
-    own = {dimension: found[OWNERS[dimension]] for dimension in WEIGHTS}
+    if found.not_measured:
+        return False
     total = total_score(found)
-    below = any(own[dimension].scores[dimension] < least for dimension, least in LEAST.items())
-    scope = own[Dimension.SCOPE_APPROPRIATENESS].scores[Dimension.SCOPE_APPROPRIATENESS]
+    below = any(found.scores[dimension] < least for dimension, least in LEAST.items())
+    scope = found.scores[Dimension.SCOPE_APPROPRIATENESS]
     return below or total < PASS or (scope < LEAST_SCOPE and abs(total - PASS) <= BORDERLINE)
 
 
-Panel = Mapping[Checkpoint, Sequence[Evaluator]]
+Checks = Mapping[Checkpoint, BuiltinCheck]
 
 
-def evaluated(material: Material, panel: Panel) -> dict[Role, RoleScores]:
-    """What every role of the checkpoint says."""
-    return {one.role: one.evaluate(material) for one in panel[material.checkpoint]}
+def evaluated(material: Material, checks: Checks) -> RoleScores:
+    """What the built-in check says."""
+    return checks[material.checkpoint].evaluate(material)
 
 
-def is_caught(one: LabelledPlan, panel: Panel) -> bool:
+def is_caught(one: LabelledPlan, panel: Checks) -> bool:
     """Whether a labelled plan would be sent back."""
     material = Material(checkpoint=Checkpoint.PLAN, question=one.question, plan=one.plan)
     return needs_another_attempt(evaluated(material, panel))
 
 
-def attempts(question: str, panel: Panel) -> tuple[int, bool]:
+def attempts(question: str, panel: Checks) -> tuple[int, bool]:
     """How often the rule planner has to plan, and whether its last plan passes."""
     planner, feedback = RulePlanner(), None
     for attempt in range(1, MOST_ATTEMPTS + 1):
@@ -192,8 +181,7 @@ def attempts(question: str, panel: Panel) -> tuple[int, bool]:
         if not needs_another_attempt(found):
             return attempt, True
         mode = IterationMode.TARGETED_FIX if attempt == 1 else IterationMode.FULL_REGENERATION
-        issues = tuple(issue for one in found.values() for issue in one.issues)
-        feedback = PlanFeedback(previous=plan, mode=mode, issues=issues)
+        feedback = PlanFeedback(previous=plan, mode=mode, issues=found.issues)
     return MOST_ATTEMPTS, False
 
 
@@ -206,7 +194,7 @@ class Taken(NamedTuple):
 
 def taken(question: str, passages: Sequence[Passage], embedder: Embedder) -> Taken:
     """What evaluating plan, passages and answer costs; making them is not counted."""
-    panel = builtin_panel(embedder)
+    panel = builtin_checks(embedder)
     plan = RulePlanner().plan(question)
     synthesis = ExtractiveSynthesiser(embedder).synthesise(question, passages)
     begun = (time.perf_counter(), time.process_time())
@@ -239,7 +227,7 @@ def made_passages(plans: Sequence[LabelledPlan], about: LabelledPlan) -> list[Pa
 
 def measure(split: str, embedder: Embedder) -> Figures:
     """Everything on one split."""
-    plans, panel = load_plans(split), builtin_panel(embedder)
+    plans, panel = load_plans(split), builtin_checks(embedder)
     caught = {one.id: is_caught(one, panel) for one in plans}
     wrong = [one for one in plans if one.label != "aligned"]
     right = [one for one in plans if one.label == "aligned"]
@@ -316,13 +304,13 @@ class ForeignFigures:
 
 def measure_foreign(plans: Sequence[LabelledPlan], embedder: Embedder | None) -> ForeignFigures:
     """Areas and shares that pass, by defect."""
-    panel = builtin_panel(embedder)
+    panel = builtin_checks(embedder)
     found = {
         plan.id: evaluated(Material(checkpoint=Checkpoint.PLAN, question=plan.question, plan=plan.plan), panel)
         for plan in plans
     }
     totals = {key: total_score(scores) for key, scores in found.items()}
-    owned = {key: owner_scores(scores) for key, scores in found.items()}
+    owned = {key: scores.scores for key, scores in found.items()}
     passing = {key: not needs_another_attempt(scores) for key, scores in found.items()}
     right = [plan.id for plan in plans if plan.label == ALIGNED]
     wrong = [plan.id for plan in plans if plan.label != ALIGNED]
@@ -391,9 +379,9 @@ def halve_question(question: str) -> str | None:
 
 def measure_planted(questions: Sequence[str], embedder: Embedder | None) -> PlantedFigures:
     """Areas of each dimension for two planted defects."""
-    panel, planner = builtin_panel(embedder), RulePlanner()
+    panel, planner = builtin_checks(embedder), RulePlanner()
 
-    def scored(question: str, planned: str) -> dict[Role, RoleScores]:
+    def scored(question: str, planned: str) -> RoleScores:
         plan = replace(planner.plan(planned), question=question)
         return evaluated(Material(checkpoint=Checkpoint.PLAN, question=question, plan=plan), panel)
 
@@ -406,10 +394,10 @@ def measure_planted(questions: Sequence[str], embedder: Embedder | None) -> Plan
         for question, other in zip(questions, [*questions[away:], *questions[:away]], strict=True)
     ]
 
-    def areas(wrong: Sequence[Mapping[Role, RoleScores]]) -> dict[str, float]:
+    def areas(wrong: Sequence[RoleScores]) -> dict[str, float]:
         return {
             dimension.value: area_under_curve(
-                [owner_scores(found)[dimension] for found in whole], [owner_scores(found)[dimension] for found in wrong]
+                [found.scores[dimension] for found in whole], [found.scores[dimension] for found in wrong]
             )
             for dimension in WEIGHTS
         }

@@ -100,6 +100,7 @@ LAYERS = (
     _layer(
         "research",
         "planner, synthesiser, pipeline, runtime evaluation",
+        "embedding",
         "text",
         "memory",
         "judging",

@@ -12,14 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.embedding.protocol import Embedder
-from assay.judging.builtin.evaluators import builtin_panel
+from assay.judging.builtin.evaluators import BuiltinCheck, builtin_checks
 from assay.judging.injection import InjectionGuard
 from assay.judging.panel import PanelMember
 from assay.judging.prompts import prompts_in_use
-from assay.judging.protocol import Evaluator
 from assay.judging.roles import model_members
 from assay.models.chat import ChatModel
-from assay.records.research import OWNERS, Checkpoint, Dimension, Material, Role
+from assay.records.research import DIMENSIONS, OWNERS, Checkpoint, Dimension, Material, Role
 from bench.defects.cases import DefectCase
 from bench.defects.planting import Defect
 
@@ -30,28 +29,21 @@ Scores = Mapping[Dimension, float | None]
 
 
 def scores_of(material: Material, embedder: Embedder | None) -> Scores:
-    """Score a material without a model: each dimension by the role that owns it."""
-    found = {
-        evaluator.role: evaluator.evaluate(material).scores for evaluator in _panel_of(embedder)[material.checkpoint]
-    }
-    return {
-        dimension: scores[dimension]
-        for role, scores in found.items()
-        for dimension in scores
-        if OWNERS[dimension] is role
-    }
+    """Score a material without a model; a dimension that is not measured is None."""
+    found = _checks_of(embedder)[material.checkpoint].evaluate(material)
+    return {dimension: found.scores.get(dimension) for dimension in DIMENSIONS[material.checkpoint]}
 
 
-Panel = Mapping[Checkpoint, Sequence[Evaluator]]
-_panels: dict[int, tuple[Embedder | None, Panel]] = {}
-"""By identity of the embedder, which is kept with its panel so that the identity stays its own."""
+Checks = Mapping[Checkpoint, BuiltinCheck]
+_checks: dict[int, tuple[Embedder | None, Checks]] = {}
+"""By identity of the embedder, which is kept with its checks so that the identity stays its own."""
 
 
-def _panel_of(embedder: Embedder | None) -> Panel:
-    """Return the panel of an embedder; one panel remembers vectors from one material to the next."""
-    if id(embedder) not in _panels:
-        _panels[id(embedder)] = (embedder, builtin_panel(embedder))
-    return _panels[id(embedder)][1]
+def _checks_of(embedder: Embedder | None) -> Checks:
+    """Return the checks of an embedder; they remember vectors from one material to the next."""
+    if id(embedder) not in _checks:
+        _checks[id(embedder)] = (embedder, builtin_checks(embedder))
+    return _checks[id(embedder)][1]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -213,7 +213,7 @@ class EvaluatorMember:
     @property
     def role(self) -> str:
         """Whose view it gives."""
-        return self._evaluator.role.value
+        return str(self._evaluator.role)
 
     @property
     def name(self) -> str:

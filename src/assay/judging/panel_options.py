@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from assay.errors import BadValue
 from assay.records import values
 from assay.records.fields import require
-from assay.records.research import DIMENSIONS, OWNERS, Checkpoint, Dimension
+from assay.records.research import BUILTIN_CHECK, DIMENSIONS, OWNERS, Checkpoint, Dimension
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -184,7 +184,7 @@ def _count_dimension(
         if dimension in result.scores
     ]
     owner = OWNERS[Dimension(dimension)].value if dimension in OWNERS else None
-    own = next((given for given in gave if owner is None or given[0].role == owner), None)
+    own = next((given for given in gave if owner is None or given[0].role in {owner, BUILTIN_CHECK}), None)
     if own is not None:
         result, own_score, confidence = own
         others = [given for given in gave if given[0] is not result]
@@ -210,10 +210,12 @@ def _confidence(result: RoleResult, options: PanelOptions) -> float:
 
 
 def _spread(counted: Mapping[str, CountedScore], scored: Sequence[RoleResult]) -> dict[str, float]:
+    """Return how far apart the roles are on each dimension that several of them scored."""
     found = {}
     for name in counted:
         gave = [result.scores[name] for result in scored if name in result.scores]
-        found[name] = max(gave) - min(gave)
+        if len(gave) > 1:
+            found[name] = max(gave) - min(gave)
     return found
 
 

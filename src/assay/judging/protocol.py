@@ -25,7 +25,7 @@ from assay.records.judging import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from assay.records.research import Checkpoint, Material, Role, RoleScores
+    from assay.records.research import Checkpoint, Material, RoleScores
 
 # --- Judges of groundedness, correctness and abstention ---
 #
@@ -107,8 +107,8 @@ class Evaluator(Protocol):
         ...
 
     @property
-    def role(self) -> Role:
-        """Whose view it gives."""
+    def role(self) -> str:
+        """Whose view it gives: a `Role`, or `BUILTIN_CHECK` for all of them at once."""
         ...
 
     @property

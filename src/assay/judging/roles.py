@@ -1,7 +1,7 @@
 """Roles that ask a model: the role's prompt, the material between marked lines, and scores in a strict shape.
 
 Every failure of the model is an outcome: unreadable scores are not a score of 0, and neither is a server that is down.
-Without a model the built-in evaluators take every seat; `builtin_members` makes them members of a panel.
+Without a model the panel is one built-in check; `builtin_members` makes it a member.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from assay.embedding.protocol import Embedder
 from assay.errors import ModelError
-from assay.judging.builtin.evaluators import builtin_panel
+from assay.judging.builtin.evaluators import builtin_checks
 from assay.judging.injection import InjectionGuard, dimension_lines, render_material, score_properties
 from assay.judging.panel import EvaluatorMember, PanelMember, tokens_of
 from assay.judging.prompts import Prompt
@@ -112,10 +112,8 @@ class ModelRole:
 
 
 def builtin_members(embedder: Embedder | None = None) -> dict[Checkpoint, tuple[PanelMember, ...]]:
-    """Every role of every checkpoint, by rules."""
-    return {
-        key: tuple(EvaluatorMember(evaluator) for evaluator in those) for key, those in builtin_panel(embedder).items()
-    }
+    """The one built-in check of every checkpoint, by rules."""
+    return {key: (EvaluatorMember(check),) for key, check in builtin_checks(embedder).items()}
 
 
 def model_members(

@@ -223,6 +223,9 @@ class Role(StrEnum):
     FACT_CHECKER = "fact_checker"
 
 
+BUILTIN_CHECK = "builtin_check"
+"""The role of the one evaluator that needs no model: it owns every dimension that it scores."""
+
 DIMENSIONS: Mapping[Checkpoint, tuple[Dimension, ...]] = {
     Checkpoint.PLAN: (Dimension.INTENT_ALIGNMENT, Dimension.QUERY_COVERAGE, Dimension.SCOPE_APPROPRIATENESS),
     Checkpoint.RETRIEVAL: (Dimension.CONTEXT_RECALL, Dimension.CONTEXT_PRECISION, Dimension.SOURCE_QUALITY),

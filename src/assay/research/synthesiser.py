@@ -18,6 +18,7 @@ from assay.judging.rubric import find_errors
 from assay.models.chat import ChatModel, ChatRequest, Message, storable
 from assay.models.structured import UnreadableReply, ask_structured, last_object
 from assay.records.research import Citation, Passage, Plan, QuestionKind, Statement, Synthesis
+from assay.text.claims import sentences
 from assay.text.questions import AskedQuestion, key_words, read_question
 from assay.text.statements import show_statement
 from assay.text.terms import stems_of, words
@@ -147,11 +148,16 @@ def _answer(chosen: Sequence[int], passages: Sequence[Passage], evidence: Eviden
         quotes.setdefault(number, sentence.text)
     by_number = {passage.number: passage for passage in passages}
     return Synthesis(
-        text=" ".join(f"{statement.text} [{statement.citations[0]}]" for statement in statements),
+        text=" ".join(f"{said} [{statement.citations[0]}]" for statement in statements for said in _said(statement)),
         statements=tuple(statements),
         citations=tuple(_citation(by_number[number], quote) for number, quote in sorted(quotes.items())),
         confidence=confidence,
     )
+
+
+def _said(statement: Statement) -> list[str]:
+    """Return the sentences of a statement: each gets a mark, so that none stands without a source."""
+    return sentences(statement.text) or [statement.text]
 
 
 def _citation(passage: Passage, quote: str) -> Citation:

@@ -38,48 +38,64 @@ class AnswerKind(StrEnum):
 
 
 _EXPECTED: tuple[tuple[AnswerKind, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(pattern, re.IGNORECASE))
-    for kind, pattern in (
+    (kind, re.compile("|".join(patterns), re.IGNORECASE))
+    for kind, *patterns in (
         (AnswerKind.DURATION, r"\bhow (?:long|many (?:minutes|hours|days|weeks|months|years|nights))\b"),
-        (AnswerKind.MASS, r"\bhow heavy\b|\bwhat weight\b|\bhow many (?:kilos|kilograms|grams)\b"),
+        (AnswerKind.MASS, r"\bhow heavy\b", r"\bwhat weight\b", r"\bhow many (?:kilos|kilograms|grams)\b"),
         (
             AnswerKind.MONEY,
-            r"\bhow much (?:does|do|did|is|are|was|were|will|would|extra|more) .{0,80}?(?:cost|pay|charge|worth|extra)?\b"
-            r"|\b(?:price|cost|costs|fee|fare|charge|charges|rent|fine|deposit|salary|postage|expensive|cheaper)\b"
-            r"|\bhow much (?:money|rent|damage)\b|\b(?:pay|paid|paying|spend|spent) (?:for|on|back)\b",
+            r"\b(?:price|costs?|fee|fare|charges?|rent|fine|deposit|salary|postage|expensive|cheaper)\b",
+            r"\bhow much (?:money|rent|damage|extra|more|does|do|did|is|are|was|were|will|would)\b",
+            r"\b(?:pay|paid|paying|spend|spent) (?:for|on|back)\b",
         ),
-        (AnswerKind.SHARE, r"\b(?:what|which|how many) (?:percent|per cent|percentage)\b|\bwhat share\b"),
+        (AnswerKind.SHARE, r"\b(?:what|which|how many) (?:percent|per cent|percentage)\b", r"\bwhat share\b"),
         (
             AnswerKind.TIME_OF_DAY,
-            r"\b(?:what|which) (?:time|hour|hours)\b|\bopening hours\b|\buntil (?:what|when)\b|\bfrom what hour\b",
+            r"\b(?:what|which) (?:time|hours?)\b",
+            r"\bopening hours\b",
+            r"\buntil (?:what|when)\b",
         ),
         (AnswerKind.LENGTH, r"\bhow (?:far|tall|high|deep|wide|big|large)\b"),
         (
             AnswerKind.DATE,
-            r"^\W*(?:and |since |by |until )?when\b|\b(?:what|which) (?:day|date|year|month|weekday)\b|\bsince when\b",
+            r"^\W*(?:and |since |by |until )?when\b",
+            r"\b(?:what|which) (?:day|date|year|month|weekday)\b",
+            r"\bsince when\b",
         ),
         (
             AnswerKind.CODE,
-            r"\b(?:what|which) (?:is|was|are) the (?:\w+ ){0,3}?(?:code|number|password|phone|address|extension)\b"
-            r"|\bon what number\b",
+            r"\b(?:what|which) (?:is|was|are) the (?:\w+ ){0,3}?(?:code|number|password|phone|address|extension)\b",
+            r"\bon what number\b",
         ),
         (AnswerKind.NUMBER, r"\bhow (?:many|often|old|much)\b"),
         (
             AnswerKind.NAME,
-            r"^\W*(?:and )?(?:who|whom|whose|with whom|by whom)\b|\b(?:what|which) (?:company|person|firm|bank|make)\b"
-            r"|\bwhat is .{1,60} (?:called|named)\b",
+            r"^\W*(?:and )?(?:who|whom|whose|with whom|by whom)\b",
+            r"\b(?:what|which) (?:company|person|firm|bank|make)\b",
         ),
     )
 )
-_MONEY_NOUNS = frozenset(stems_of(words_of("cent cents penny pence euro euros eur dollar dollars franc francs price_eur")))
+_MONEY_NOUNS = frozenset(
+    stems_of(words_of("cent cents penny pence euro euros eur dollar dollars franc francs price_eur"))
+)
 _SIGNED = re.compile(r"[$\u00a3\u00a5\u20ac] ?\d|\d ?[\u00a3\u00a5\u20ac]")
 """An amount with the sign of a currency, which is no token of its own."""
 _DATES = frozenset({"date", "weekday", "month", "quarter"})
 _MEASURES = {
-    AnswerKind.DURATION: ("time", frozenset(stems_of(words_of("night nights evening evenings season seasons")))),
-    AnswerKind.LENGTH: ("length", frozenset(stems_of(words_of("mile miles foot feet inch inches kilometre kilometres")))),
-    AnswerKind.MASS: ("mass", frozenset(stems_of(words_of("kilo kilos kilogram kilograms pound pounds tonne tonnes")))),
-    AnswerKind.SHARE: ("share", frozenset({"percent"})),
+    kind: (dimension, frozenset(stems_of(words_of(nouns))))
+    for kind, dimension, nouns in (
+        (AnswerKind.DURATION, "time", "night nights evening evenings season seasons"),
+        (AnswerKind.LENGTH, "length", "mile miles foot feet inch inches kilometre kilometres"),
+        (AnswerKind.MASS, "mass", "kilo kilos kilogram kilograms pound pounds tonne tonnes"),
+        (AnswerKind.SHARE, "share", "percent"),
+    )
+}
+_KINDS_OF_FACT = {
+    AnswerKind.DATE: _DATES,
+    AnswerKind.TIME_OF_DAY: frozenset({"time"}),
+    AnswerKind.NAME: frozenset({"name"}),
+    AnswerKind.CODE: frozenset({"name", "number", "version"}),
+    AnswerKind.NUMBER: frozenset({"number"}),
 }
 
 
@@ -102,15 +118,9 @@ def _is_of(kind: AnswerKind, fact: Fact) -> bool:
         return fact.of == dimension or fact.of in nouns
     if kind is AnswerKind.MONEY:
         return fact.of == "money" or fact.of in _MONEY_NOUNS or fact.of.endswith("_eur")
-    if kind is AnswerKind.DATE:
-        return fact.kind in _DATES or (fact.kind == "number" and _is_year(fact.value))
-    if kind is AnswerKind.TIME_OF_DAY:
-        return fact.kind == "time"
-    if kind is AnswerKind.NAME:
-        return fact.kind == "name"
-    if kind is AnswerKind.CODE:
-        return fact.kind in {"name", "number", "version"}
-    return fact.kind == "number"
+    if kind is AnswerKind.DATE and fact.kind == "number":
+        return _is_year(fact.value)
+    return fact.kind in _KINDS_OF_FACT[kind]
 
 
 def _is_year(value: str) -> bool:

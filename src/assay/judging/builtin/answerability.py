@@ -18,8 +18,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from assay.judging.builtin.judges import answerable, fitted_embedder, weights_of
 from assay.judging.builtin.support import Evidence, EvidenceSentence, coverage, remove_marks
 from assay.records.research import Passage
@@ -87,6 +85,7 @@ def evidence_features(passages: Sequence[Passage], ranked: Sequence[RankedSenten
     """Return the features of both profiles by name."""
     return {
         "score": max(passage.score or 0.0 for passage in passages),
+        "meaning": max(passage.channels.get("vector", 0.0) for passage in passages),
         "bm25": math.log1p(max(passage.channels.get("bm25", 0.0) for passage in passages)),
         "sentence": ranked[0].score if ranked else 0.0,
         "words": max((sentence.words for sentence in ranked), default=0.0),
@@ -96,9 +95,7 @@ def evidence_features(passages: Sequence[Passage], ranked: Sequence[RankedSenten
 # --- Sentences by how well they fit ---
 
 
-def rank_sentences(
-    asked: AskedQuestion, passages: Sequence[Passage], evidence: Evidence
-) -> tuple[RankedSentence, ...]:
+def rank_sentences(asked: AskedQuestion, passages: Sequence[Passage], evidence: Evidence) -> tuple[RankedSentence, ...]:
     """Return the sentences nearest to the question by words and meaning, best first.
 
     Words of a sentence's neighbours, title and heading count half: they say what the sentence is about.
@@ -129,9 +126,7 @@ def _can_answer(sentence: EvidenceSentence) -> bool:
     return not sentence.text.endswith("?") and len(words(sentence.text)) >= FEWEST_WORDS
 
 
-def _shares(
-    keys: Sequence[str], place: int, evidence: Evidence, passages: Sequence[Passage]
-) -> tuple[float, float]:
+def _shares(keys: Sequence[str], place: int, evidence: Evidence, passages: Sequence[Passage]) -> tuple[float, float]:
     """Return the share of the question's words in the sentence, and in it with what stands around it."""
     sentence = evidence.sentences[place]
     passage = passages[sentence.passage]

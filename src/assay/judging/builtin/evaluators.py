@@ -1,37 +1,40 @@
-"""Evaluators of passages and answers without a model, and the built-in panel.
+"""The built-in check: plan, passages and answer evaluated without a model, by one evaluator that says so.
 
-- One shared reading for all roles of a checkpoint.
 - Embedding texts of similar length together.
-- The evaluator of passages.
-- The evaluator of answers.
-- The built-in panel.
+- Passages.
+- Answers.
+- The check itself.
+
+Every dimension here is tested by planted defects (`bench.defects`); what rules cannot measure is *not measured*, with
+the reason, and counts nowhere.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from threading import Lock
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.embedding.wrappers import AroundEmbedder, CachedEmbedder
-from assay.judging.builtin.judges import BuiltinGroundedness, JudgedClaim, answerable, mean_probability
-from assay.judging.builtin.plan import BuiltinPlanEvaluator, read_plan
-from assay.judging.builtin.support import Evidence, coverage
+from assay.judging.builtin.answerability import EvidenceReading, read_evidence
+from assay.judging.builtin.judges import BuiltinGroundedness, JudgedClaim, mean_probability
+from assay.judging.builtin.plan import VERSION as PLAN_VERSION
+from assay.judging.builtin.plan import check_plan
+from assay.judging.builtin.support import Evidence, consistency, content, coverage
 from assay.records.answers import Claim
 from assay.records.research import (
-    OWNERS,
+    BUILTIN_CHECK,
+    DIMENSIONS,
     Checkpoint,
     Dimension,
     Issue,
     Material,
     Passage,
-    Role,
     RoleScores,
+    SourceReading,
     Synthesis,
-    roles_at,
 )
 from assay.text.claims import claims, without_citations
 from assay.text.questions import AskedQuestion, key_words, part_stems, read_question
@@ -42,31 +45,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from assay.embedding.protocol import Embedder, Progress, Vectors
-    from assay.judging.protocol import Evaluator
     from assay.records.judging import JudgeKind
-
-# --- One shared reading for all roles of a checkpoint ---
-#
-# Roles run in parallel; the others wait for the first instead of doing the same work beside it.
-
-Reading = TypeVar("Reading")
-
-
-class SharedReading(Generic[Reading]):
-    """Reads a material once and remembers the last reading."""
-
-    def __init__(self, read: Callable[[Material], Reading]) -> None:
-        self._read = read
-        self._lock = Lock()
-        self._last: tuple[Material, Reading] | None = None
-
-    def __call__(self, material: Material) -> Reading:
-        """The reading of this material."""
-        with self._lock:
-            if self._last is None or self._last[0] != material:
-                self._last = (material, self._read(material))
-            return self._last[1]
-
 
 # --- Embedding texts of similar length together ---
 #
@@ -109,13 +88,13 @@ def like_lengths(lengths: Sequence[int]) -> Iterator[list[int]]:
         yield group
 
 
-# --- The evaluator of passages ---
+# --- Passages ---
 #
-# Context recall asks whether the passages together answer the question and each of its parts; precision which share of
-# the passages speaks of it; source quality what is known of the sources themselves: their age, whether they were
-# superseded, whether they repeat each other, whether they have anything to say.
+# Context recall asks whether the passages answer the question and speak of each of its parts; precision which share of
+# the passages is about it; source quality what is known of the sources themselves: whether they contradict each other,
+# were superseded, repeat each other, have anything to say, and how old they are where the question is about a time.
 
-RETRIEVAL_VERSION = "1"
+RETRIEVAL_VERSION = "2"
 ABOUT = 0.34
 """A passage with this share of the question's words, rare ones counting more, is about it."""
 NEAR_QUESTION = 0.45
@@ -127,7 +106,22 @@ SHORTEST = 5
 NEAR_CHECKED = 2
 """How many top-ranked passages without shared words are compared by meaning: precision depends on the top, and
 a vector costs more than everything else at this checkpoint."""
+COMPARED = 6
+"""Sentences near the question that are compared with those of other passages for contradictions."""
+SAME_MATTER = 0.6
+"""The share of a sentence's words that another one has when both speak of the same matter."""
+PER_PROBLEM = 0.3
+"""What each kind of problem takes from source quality."""
 SURE, UNSURE = 0.85, 0.6
+SUPERSEDED, OLD, REPEATED, EMPTY, CONTRADICTED = "superseded", "old", "repeated", "says next to nothing", "contradicted"
+_FIXES = {
+    SUPERSEDED: "search current sources only",
+    OLD: "search newer sources",
+    REPEATED: "search for other sources",
+    EMPTY: "search longer passages",
+    CONTRADICTED: "find out which source holds",
+}
+"""What mends each problem of a source."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -139,94 +133,90 @@ class RetrievalReading:
     parts: tuple[float, ...]
     """How much of the words of each side or part they have."""
     missing: tuple[str, ...]
-    about: tuple[bool, ...]
-    """Whether each passage is about the question."""
-    quality: float
-    problems: tuple[Issue, ...]
+    sources: tuple[SourceReading, ...]
 
     @property
     def recall(self) -> float:
-        """Whether everything needed is there."""
-        return 0.6 * self.answered + 0.4 * (sum(self.parts) / len(self.parts)) if self.about else 0.0
+        """Whether everything needed is there; for a question with parts, whether each of them is spoken of too."""
+        if not self.sources:
+            return 0.0
+        if len(self.parts) < 2:
+            return self.answered
+        return 0.7 * self.answered + 0.3 * sum(self.parts) / len(self.parts)
 
     @property
     def precision(self) -> float:
         """The share of passages that are about it, earlier ones counting more."""
-        weights = [1 / place for place in range(1, len(self.about) + 1)]
-        return (
-            sum(weight for weight, on_topic in zip(weights, self.about, strict=True) if on_topic) / sum(weights)
-            if weights
-            else 0.0
-        )
+        weights = [1 / place for place in range(1, len(self.sources) + 1)]
+        on_topic = sum(weight for weight, source in zip(weights, self.sources, strict=True) if source.about)
+        return on_topic / sum(weights) if weights else 0.0
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Every kind of problem that a source has, each once."""
+        return tuple(dict.fromkeys(problem for source in self.sources for problem in source.problems))
+
+    @property
+    def quality(self) -> float:
+        """What is left after each kind of problem took its share; 0 without a source."""
+        return max(0.0, 1.0 - PER_PROBLEM * len(self.problems)) if self.sources else 0.0
 
 
-class BuiltinRetrievalEvaluator:
-    """One role at the retrieval checkpoint."""
-
-    kind: JudgeKind = "builtin"
-    checkpoint = Checkpoint.RETRIEVAL
-    name = f"builtin-retrieval/{RETRIEVAL_VERSION}"
-
-    def __init__(self, role: Role, read: Callable[[Material], RetrievalReading]) -> None:
-        self.role = role
-        self._read = read
-
-    def evaluate(self, material: Material) -> RoleScores:
-        """Score recall, precision and source quality."""
-        reading = self._read(material)
-        scores = {
-            Dimension.CONTEXT_RECALL: self._own(Role.COVERAGE_CHECKER, reading.recall, reading.answered),
-            Dimension.CONTEXT_PRECISION: self._own(Role.FAITHFULNESS_JUDGE, reading.precision, _share(reading.about)),
-            Dimension.SOURCE_QUALITY: self._own(Role.QUALITY_ASSESSOR, reading.quality, reading.quality),
-        }
-        return RoleScores(
-            scores=scores,
-            confidence=SURE if not reading.about else min(SURE, UNSURE + abs(reading.answered - 0.5)),
-            critique=_critique(reading),
-            issues=reading.problems,
-        )
-
-    def _own(self, owner: Role, whole: float, plain: float) -> float:
-        """The owner's reading; another role's view leans to what shows at first sight."""
-        return whole if self.role is owner else (whole + plain) / 2
+def check_retrieval(material: Material, embedder: Embedder | None = None) -> RoleScores:
+    """Score recall, precision and source quality."""
+    reading = read_retrieval(material, embedder)
+    gaps = [
+        Issue(issue=f"nothing found on {part!r}", fix=f"search {part}", terms=tuple(key_words(part)))
+        for part in reading.missing
+    ]
+    poor = [Issue(issue=f"a source is {problem}", fix=_FIXES[problem]) for problem in reading.problems]
+    return RoleScores(
+        scores={
+            Dimension.CONTEXT_RECALL: reading.recall,
+            Dimension.CONTEXT_PRECISION: reading.precision,
+            Dimension.SOURCE_QUALITY: reading.quality,
+        },
+        confidence=SURE if not reading.sources else min(SURE, UNSURE + abs(reading.answered - 0.5)),
+        critique=_critique(reading),
+        issues=(*gaps, *poor),
+        sources=reading.sources,
+    )
 
 
 def read_retrieval(material: Material, embedder: Embedder | None = None) -> RetrievalReading:
     """Hold passages against a question."""
     question, passages = material.question, material.passages
     asked = read_question(question)
-    evidence = Evidence([passage.text for passage in passages], embedder)
+    found = read_evidence(question, passages, embedder)
     parts = asked.sides or asked.parts or (asked.text,)
-    covered = tuple(_part(part, evidence) for part in parts)
-    missing = tuple(part for part, value in zip(parts, covered, strict=True) if value < 0.5)
-    about = _about(asked, passages, evidence)
-    problems = [*_source_problems(asked, passages, material.now)]
-    quality = max(0.0, 1.0 - 0.3 * len(problems)) if passages else 0.0
-    gaps = [
-        Issue(issue=f"nothing found on {part!r}", fix=f"search {part}", terms=tuple(key_words(part)))
-        for part in missing
-    ]
+    covered = tuple(coverage(part_stems(part), found.evidence.stems, found.evidence) for part in parts)
+    shares = _shares(asked, passages, found.evidence)
+    about = _about(asked, shares, found.evidence)
+    problems = _problems(asked, passages, found, material.now)
     return RetrievalReading(
-        answered=answerable(question, evidence).probability if evidence.sentences else 0.0,
+        answered=found.probability,
         parts=covered,
-        missing=missing,
-        about=about,
-        quality=quality,
-        problems=(*gaps, *problems),
+        missing=tuple(part for part, value in zip(parts, covered, strict=True) if value < 0.5),
+        sources=tuple(
+            SourceReading(
+                number=passage.number, about=about[place], share=shares[place], problems=tuple(problems[place])
+            )
+            for place, passage in enumerate(passages)
+        ),
     )
 
 
-def _part(part: str, evidence: Evidence) -> float:
-    return coverage(part_stems(part), evidence.stems, evidence)
-
-
-def _about(asked: AskedQuestion, passages: Sequence[Passage], evidence: Evidence) -> tuple[bool, ...]:
+def _shares(asked: AskedQuestion, passages: Sequence[Passage], evidence: Evidence) -> list[float]:
+    """Return the share of the question's words that each passage has."""
     keys = list(dict.fromkeys(asked.key_stems)) or stems(asked.text)
-    shares = [coverage(keys, frozenset(stems(f"{passage.title} {passage.text}")), evidence) for passage in passages]
+    return [coverage(keys, frozenset(stems(f"{passage.title} {passage.text}")), evidence) for passage in passages]
+
+
+def _about(asked: AskedQuestion, shares: Sequence[float], evidence: Evidence) -> list[bool]:
     lexical = [share >= ABOUT for share in shares]
     unsure = [place for place, on_topic in enumerate(lexical) if not on_topic][:NEAR_CHECKED]
     near = _near(asked, unsure, evidence)
-    return tuple(on_topic or place in near for place, on_topic in enumerate(lexical))
+    return [on_topic or place in near for place, on_topic in enumerate(lexical)]
 
 
 def _near(asked: AskedQuestion, places: Sequence[int], evidence: Evidence) -> set[int]:
@@ -243,95 +233,78 @@ def _near(asked: AskedQuestion, places: Sequence[int], evidence: Evidence) -> se
     return {place for place, cosine in zip(nearest, rows[1:] @ rows[0], strict=True) if float(cosine) >= NEAR_QUESTION}
 
 
-def _source_problems(asked: AskedQuestion, passages: Sequence[Passage], now: datetime | None) -> list[Issue]:
-    found = []
-    if any(passage.superseded for passage in passages):
-        found.append(Issue(issue="a source was superseded", fix="search current sources only"))
-    if asked.time and now is not None and _all_stale(passages, now):
-        found.append(Issue(issue="every source is old", fix="search newer sources", terms=asked.time[:1]))
+def _problems(
+    asked: AskedQuestion, passages: Sequence[Passage], found: EvidenceReading, now: datetime | None
+) -> list[list[str]]:
+    """Return the problems of each passage."""
+    problems: list[list[str]] = [[] for _ in passages]
     texts = [" ".join(words(passage.text)) for passage in passages]
-    if len(set(texts)) < len(texts):
-        found.append(Issue(issue="sources repeat each other", fix="search for other sources"))
-    if any(len(words(passage.text)) < SHORTEST for passage in passages):
-        found.append(Issue(issue="a source says next to nothing", fix="search longer passages"))
-    return found
+    contradicted = _find_contradicted(found)
+    for place, passage in enumerate(passages):
+        stale = now is not None and passage.updated_at is not None and (now - passage.updated_at).days > STALE_DAYS
+        holds = {
+            SUPERSEDED: passage.superseded,
+            OLD: bool(asked.time) and stale,
+            REPEATED: texts[place] in texts[:place],
+            EMPTY: len(words(passage.text)) < SHORTEST,
+            CONTRADICTED: place in contradicted,
+        }
+        problems[place] += [problem for problem, is_so in holds.items() if is_so]
+    return problems
 
 
-def _all_stale(passages: Sequence[Passage], now: datetime) -> bool:
-    ages = [(now - passage.updated_at).days for passage in passages if passage.updated_at is not None]
-    return bool(ages) and min(ages) > STALE_DAYS
-
-
-def _share(about: Sequence[bool]) -> float:
-    return sum(about) / len(about) if about else 0.0
+def _find_contradicted(found: EvidenceReading) -> set[int]:
+    """Return the passages one of whose sentences near the question is contradicted by another passage."""
+    evidence = found.evidence
+    contradicted: set[int] = set()
+    for ranked in found.ranked[:COMPARED]:
+        sentence = evidence.sentences[ranked.place]
+        own = content(sentence.tokens)
+        for other in evidence.sentences:
+            if other.passage == sentence.passage or coverage(own, other.stems, evidence) < SAME_MATTER:
+                continue
+            if consistency(sentence, [other], other, evidence).contradicts:
+                contradicted |= {sentence.passage, other.passage}
+    return contradicted
 
 
 def _critique(reading: RetrievalReading) -> str:
-    if not reading.about:
+    if not reading.sources:
         return "nothing was found"
-    said = f"{sum(reading.about)} of {len(reading.about)} passages are about the question"
-    return f"{said}; {reading.problems[0].issue}" if reading.problems else said
+    on_topic = sum(bool(source.about) for source in reading.sources)
+    said = f"{on_topic} of {len(reading.sources)} passages are about the question"
+    return f"{said}; a source is {reading.problems[0]}" if reading.problems else said
 
 
-# --- The evaluator of answers ---
+# --- Answers ---
 #
 # Faithfulness is the groundedness judge's mean probability; factual accuracy what numbers, names and negations say
-# against the answer; relevance whether it speaks of the question; completeness whether it speaks of each part;
-# coherence whether it reads as a text. An honest abstention is relevant and faithful when the passages do not answer
-# the question, and incomplete when they do.
+# against the answer; relevance whether it speaks of the question; completeness whether it speaks of each part. Whether
+# an answer reads well, rules cannot tell. A refusal is no answer: there is nothing to measure, and the outcome of the
+# question says whether it was right to refuse.
 
-ANSWER_VERSION = "2"
-LONGEST_SENTENCE = 60
-"""Words; a longer one is hard to read."""
+ANSWER_VERSION = "3"
 FAR, NEAR = 0.15, 0.6
 """Cosines of question and answer, as shares of relevance."""
 MOST_COMPARED = 8
 """Sentences of an answer that are compared with the question by meaning."""
+NO_ANSWER = "the question was refused: there is no answer to measure"
+NO_READER = "whether sentences follow from one another needs a reader; rules cannot tell"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AnswerReading:
-    """What was found."""
-
-    scores: dict[Dimension, float]
-    words_only: dict[Dimension, float]
-    """The same dimensions at first sight, for roles that do not own them."""
-    issues: tuple[Issue, ...]
-    critique: str
-
-
-class BuiltinAnswerEvaluator:
-    """One role at the answer checkpoint."""
-
-    kind: JudgeKind = "builtin"
-    checkpoint = Checkpoint.ANSWER
-    name = f"builtin-answer/{ANSWER_VERSION}"
-
-    def __init__(self, role: Role, read: Callable[[Material], AnswerReading]) -> None:
-        self.role = role
-        self._read = read
-
-    def evaluate(self, material: Material) -> RoleScores:
-        """Score all five dimensions of an answer."""
-        reading = self._read(material)
-        scores = {
-            dimension: score if OWNERS[dimension] is self.role else (score + reading.words_only[dimension]) / 2
-            for dimension, score in reading.scores.items()
-        }
-        own = [score for dimension, score in scores.items() if OWNERS[dimension] is self.role]
-        confidence = min(SURE, UNSURE + abs(min(own) - 0.5)) if own else UNSURE
-        return RoleScores(scores=scores, confidence=confidence, critique=reading.critique, issues=reading.issues)
-
-
-def read_answer(material: Material, embedder: Embedder | None = None) -> AnswerReading:
-    """Hold an answer against its question and passages."""
+def check_answer(material: Material, embedder: Embedder | None = None) -> RoleScores:
+    """Score an answer against its question and passages; of a refusal nothing is measured."""
     synthesis = material.synthesis
-    asked = read_question(material.question)
-    texts = [passage.text for passage in material.passages]
     if synthesis is None or synthesis.abstained:
-        return _abstention(material.question, texts, embedder)
+        return RoleScores(
+            scores={},
+            not_measured=dict.fromkeys(DIMENSIONS[Checkpoint.ANSWER], NO_ANSWER),
+            confidence=SURE,
+            critique="the question was refused",
+        )
+    texts = [passage.text for passage in material.passages]
     judged = BuiltinGroundedness(embedder).judge_claims(_claims(synthesis), texts)
-    return _reading(asked, synthesis, judged, Evidence([synthesis.text], embedder))
+    return _score_answer(read_question(material.question), judged, Evidence([synthesis.text], embedder))
 
 
 def _claims(synthesis: Synthesis) -> list[Claim]:
@@ -340,68 +313,43 @@ def _claims(synthesis: Synthesis) -> list[Claim]:
     return stated or claims(synthesis.text)
 
 
-def _reading(
-    asked: AskedQuestion, synthesis: Synthesis, judged: Sequence[JudgedClaim], answer: Evidence
-) -> AnswerReading:
+def _score_answer(asked: AskedQuestion, judged: Sequence[JudgedClaim], answer: Evidence) -> RoleScores:
     faithful = mean_probability(judged) if judged else 0.0
-    supported = sum(claim.is_supported for claim in judged) / len(judged) if judged else 0.0
     accurate = sum(not claim.problems for claim in judged) / len(judged) if judged else 0.0
     parts = _parts(asked, answer)
-    relevance, named = _relevance(asked, answer), _share_named(asked, answer)
-    coherence = _coherence(synthesis)
-    return AnswerReading(
-        scores={
-            Dimension.FAITHFULNESS: faithful,
-            Dimension.RELEVANCE: relevance,
-            Dimension.FACTUAL_ACCURACY: (accurate + faithful) / 2,
-            Dimension.COMPLETENESS: sum(parts.values()) / len(parts) if len(parts) > 1 else relevance,
-            Dimension.COHERENCE: coherence,
-        },
-        words_only={
-            Dimension.FAITHFULNESS: supported,
-            Dimension.RELEVANCE: named,
-            Dimension.FACTUAL_ACCURACY: accurate,
-            Dimension.COMPLETENESS: named,
-            Dimension.COHERENCE: coherence,
-        },
-        issues=(*_report_unsupported(judged), *_missing(parts)),
+    shares = list(parts.values())
+    scores = {
+        Dimension.FAITHFULNESS: faithful,
+        Dimension.RELEVANCE: _nearness(asked.text, asked.key_stems, answer),
+        Dimension.FACTUAL_ACCURACY: (accurate + faithful) / 2,
+        # A part that is left out altogether counts as much as all parts together.
+        Dimension.COMPLETENESS: (min(shares) + sum(shares) / len(shares)) / 2,
+    }
+    return RoleScores(
+        scores=scores,
+        not_measured={Dimension.COHERENCE: NO_READER},
+        confidence=min(SURE, UNSURE + abs(min(scores.values()) - 0.5)),
         critique=f"{sum(claim.is_supported for claim in judged)} of {len(judged)} statements are supported",
+        issues=(*_report_unsupported(judged), *_missing(parts)),
     )
 
 
-def _relevance(asked: AskedQuestion, answer: Evidence) -> float:
-    """Return the higher of the scores by words and, with vectors, by meaning."""
-    named = _share_named(asked, answer)
+def _nearness(text: str, keys: Sequence[str], answer: Evidence) -> float:
+    """Return how much an answer speaks of a text: the higher of the scores by words and, with vectors, by meaning."""
+    named = sum(stem in answer.stems for stem in keys) / len(keys) if keys else 1.0
     # Without its marks a quotation is the passage's own sentence, whose vector the checkpoint before this one made.
-    said = [text for sentence in answer.sentences[:MOST_COMPARED] if words(text := without_citations(sentence.text))]
+    said = [told for sentence in answer.sentences[:MOST_COMPARED] if words(told := without_citations(sentence.text))]
     if named >= 1.0 or not answer.has_vectors or not said:
         return named
-    rows = answer.vectors([asked.text, *said])
+    rows = answer.vectors([text, *said])
     best = float((rows[1:] @ rows[0]).max())
     return max(named, min(1.0, max(0.0, (best - FAR) / (NEAR - FAR))))
 
 
-def _share_named(asked: AskedQuestion, answer: Evidence) -> float:
-    keys = asked.key_stems
-    return sum(stem in answer.stems for stem in keys) / len(keys) if keys else 1.0
-
-
 def _parts(asked: AskedQuestion, answer: Evidence) -> dict[str, float]:
-    """How much of the words of each side or part the answer has."""
-    found = {}
-    for part in asked.sides or asked.parts or (asked.text,):
-        keys = part_stems(part)
-        found[part] = sum(stem in answer.stems for stem in keys) / len(keys) if keys else 1.0
-    return found
-
-
-def _coherence(synthesis: Synthesis) -> float:
-    """Repeated, endless and empty sentences each take away."""
-    said = [statement.text for statement in synthesis.statements] or [synthesis.text]
-    repeated = 1 - len({" ".join(words(sentence)) for sentence in said}) / len(said)
-    endless = sum(len(words(sentence)) > LONGEST_SENTENCE for sentence in said) / len(said)
-    empty = sum(not words(sentence) for sentence in said) / len(said)
-    return max(0.0, 1.0 - repeated - 0.5 * endless - empty)
+    """How much the answer speaks of each side or part."""
+    parts = asked.sides or asked.parts or (asked.text,)
+    return {part: _nearness(part, part_stems(part), answer) for part in parts}
 
 
 def _report_unsupported(judged: Sequence[JudgedClaim]) -> list[Issue]:
@@ -423,37 +371,37 @@ def _missing(parts: dict[str, float]) -> list[Issue]:
     ]
 
 
-def _abstention(question: str, texts: Sequence[str], embedder: Embedder | None) -> AnswerReading:
-    """Declining states nothing wrong; whether it was right to depends on the passages."""
-    found = Evidence(texts, embedder)
-    right = 1 - (answerable(question, found).probability if found.sentences else 0.0)
-    scores = {
-        Dimension.FAITHFULNESS: 1.0,
-        Dimension.RELEVANCE: right,
-        Dimension.FACTUAL_ACCURACY: 1.0,
-        Dimension.COMPLETENESS: right,
-        Dimension.COHERENCE: 1.0,
-    }
-    issues = () if right >= 0.5 else (Issue(issue="the passages may answer the question", fix="answer from them"),)
-    return AnswerReading(scores=scores, words_only=scores, issues=issues, critique="the answer declines to answer")
-
-
-# --- The built-in panel ---
+# --- The check itself ---
 
 REMEMBERED = 512
 """Vectors kept between the checkpoints of one question: what retrieval compared, the answer compares again."""
 
 
-def builtin_panel(embedder: Embedder | None = None) -> dict[Checkpoint, tuple[Evaluator, ...]]:
-    """Every role of every checkpoint, by rules. Safe to use from several threads."""
+class BuiltinCheck:
+    """The one evaluator of a checkpoint that needs no model: it scores every dimension that rules can measure."""
+
+    kind: JudgeKind = "builtin"
+    role = BUILTIN_CHECK
+
+    def __init__(self, checkpoint: Checkpoint, version: str, check: Callable[[Material], RoleScores]) -> None:
+        self.checkpoint = checkpoint
+        self.name = f"builtin-{checkpoint}/{version}"
+        self._check = check
+
+    def evaluate(self, material: Material) -> RoleScores:
+        """Score the dimensions of the checkpoint, or say why one is not measured."""
+        return self._check(material)
+
+
+def builtin_checks(embedder: Embedder | None = None) -> dict[Checkpoint, BuiltinCheck]:
+    """Return the check of every checkpoint, by rules. Safe to use from several threads."""
     remembered = None if embedder is None else CachedEmbedder(LikeLengths(embedder), REMEMBERED)
-    plan = SharedReading(partial(read_plan, embedder=remembered))
-    retrieval = SharedReading(partial(read_retrieval, embedder=remembered))
-    answer = SharedReading(partial(read_answer, embedder=remembered))
+    checks = {
+        Checkpoint.PLAN: (PLAN_VERSION, check_plan),
+        Checkpoint.RETRIEVAL: (RETRIEVAL_VERSION, check_retrieval),
+        Checkpoint.ANSWER: (ANSWER_VERSION, check_answer),
+    }
     return {
-        Checkpoint.PLAN: tuple(BuiltinPlanEvaluator(role, plan) for role in roles_at(Checkpoint.PLAN)),
-        Checkpoint.RETRIEVAL: tuple(
-            BuiltinRetrievalEvaluator(role, retrieval) for role in roles_at(Checkpoint.RETRIEVAL)
-        ),
-        Checkpoint.ANSWER: tuple(BuiltinAnswerEvaluator(role, answer) for role in roles_at(Checkpoint.ANSWER)),
+        checkpoint: BuiltinCheck(checkpoint, version, partial(check, embedder=remembered))
+        for checkpoint, (version, check) in checks.items()
     }

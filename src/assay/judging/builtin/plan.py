@@ -1,7 +1,7 @@
 """The plan checkpoint without a model.
 
 - Comparing a plan with its question.
-- The evaluator of plans.
+- The check of plans.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from assay.judging.builtin.plan_signals import (
     measure_signals,
     weigh_signals,
 )
-from assay.records.research import DIMENSIONS, Checkpoint, Dimension, Issue, Material, QuestionKind, Role, RoleScores
+from assay.records.research import DIMENSIONS, Checkpoint, Dimension, Issue, Material, QuestionKind, RoleScores
 from assay.text.questions import (
     FURNITURE,
     NEW_WORDS,
@@ -34,10 +34,9 @@ from assay.text.terms import stems, words
 from assay.text.wording import FUNCTION_WORDS, NEGATORS, OPPOSITES, wording
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from assay.embedding.protocol import Embedder
-    from assay.records.judging import JudgeKind
 
 # --- Comparing a plan with its question ---
 #
@@ -285,84 +284,46 @@ def first_issue(reading: PlanReading, findings: Iterable[PlanFinding]) -> str:
     return f"not covered: {reading.missing[0]}" if reading.missing else ""
 
 
-# --- The evaluator of plans ---
-#
-# The owner of a dimension gives the whole reading; the other role gives what shows from where it stands: words to one,
-# meaning to the other. Their spread is small when a plan is plainly right or wrong, and wide when words and meaning
-# part.
+# --- The check of plans ---
 
-VERSION = "2"
+VERSION = "3"
 SURE, UNSURE = 0.9, 0.65
 """Confidence far from the threshold and right at it; English is required for either."""
 FOREIGN = 0.4
 """Confidence about a question whose language the rules do not read."""
-UNREADABLE = 0.2
-"""Confidence about a question without a known word; its plan gets `EVEN` for every dimension."""
+UNREADABLE = "the question has no word that the rules know"
+"""Why the plan for such a question is not measured."""
 PASS = 0.7
 MOST_TERMS = 4
 """Words that one issue names."""
 
 
-class BuiltinPlanEvaluator:
-    """One role at the plan checkpoint."""
-
-    kind: JudgeKind = "builtin"
-    checkpoint = Checkpoint.PLAN
-    name = f"builtin-plan/{VERSION}"
-
-    def __init__(self, role: Role, read: Callable[[Material], PlanReading]) -> None:
-        self.role = role
-        self._read = read
-
-    def evaluate(self, material: Material) -> RoleScores:
-        """Score intent alignment, query coverage and scope."""
-        reading = self._read(material)
-        scores = _views(reading, self.role)
-        return RoleScores(
-            scores=scores,
-            confidence=_confidence(reading, min(scores.values())),
-            critique=_critique(reading),
-            issues=_issues(reading),
-        )
-
-
-def _views(reading: PlanReading, role: Role) -> dict[Dimension, float]:
+def check_plan(material: Material, embedder: Embedder | None = None) -> RoleScores:
+    """Score intent alignment, query coverage and scope; of a question that cannot be read nothing is measured."""
+    reading = read_plan(material, embedder)
     if not reading.is_readable:
-        return dict.fromkeys(DIMENSIONS[Checkpoint.PLAN], EVEN)
-    return _intent_view(reading) if role is Role.INTENT_ANALYST else _coverage_view(reading)
-
-
-def _intent_view(reading: PlanReading) -> dict[Dimension, float]:
-    """Owns intent and scope; sees of coverage how much of the key words is searched, beside its aspects."""
-    return {
+        unmeasured = dict.fromkeys(DIMENSIONS[Checkpoint.PLAN], UNREADABLE)
+        return RoleScores(scores={}, not_measured=unmeasured, confidence=SURE, critique=UNREADABLE)
+    scores = {
         Dimension.INTENT_ALIGNMENT: reading.intent,
-        Dimension.QUERY_COVERAGE: (reading.coverage + max(reading.kept, reading.nearness)) / 2,
+        Dimension.QUERY_COVERAGE: reading.coverage,
         Dimension.SCOPE_APPROPRIATENESS: reading.scope,
     }
-
-
-def _coverage_view(reading: PlanReading) -> dict[Dimension, float]:
-    """Owns coverage; sees of intent the words that were kept, and what was lost."""
-    return {
-        Dimension.INTENT_ALIGNMENT: (reading.intent + reading.kept) / 2
-        if reading.kept < reading.intent
-        else reading.intent,
-        Dimension.QUERY_COVERAGE: reading.coverage,
-        Dimension.SCOPE_APPROPRIATENESS: (reading.scope + reading.coverage) / 2,
-    }
+    return RoleScores(
+        scores=scores,
+        confidence=_confidence(reading, min(scores.values())),
+        critique=_critique(reading),
+        issues=_issues(reading),
+    )
 
 
 def _confidence(reading: PlanReading, score: float) -> float:
-    if not reading.is_readable:
-        return UNREADABLE
     if not reading.is_english:
         return FOREIGN
     return min(SURE, UNSURE + abs(score - PASS))
 
 
 def _critique(reading: PlanReading) -> str:
-    if not reading.is_readable:
-        return "the question has no known word, so the plan was not judged"
     said = first_issue(reading, reading.findings)
     if said:
         return said
