@@ -36,7 +36,7 @@ from assay.judging.builtin.answerability import evidence_features, rank_sentence
 from assay.judging.builtin.support import Evidence
 from assay.memory.engine import Engine
 from assay.memory.saving import Refused
-from assay.metrics.reference_text import MATCH_SHARE, has_reference
+from assay.metrics.reference_text import MATCH_SHARE, content_words, has_reference, numbers
 from assay.records import Draft, Format, Scope
 from assay.records.research import Passage
 from assay.research.planner import RulePlanner
@@ -63,7 +63,7 @@ GOALS = {"hotel": 0.15, "vault": 0.35, "clapnq": 0.30, "mtrag": 0.30}
 """The share of answerable questions that may be declined there."""
 COUNTED = {"hotel": (TAKEN,), "vault": (TAKEN,), "clapnq": ("unanswerable",), "mtrag": ("unanswerable",), "squad2": ()}
 """The unanswerable questions of each set that its threshold of 15 % is taken from."""
-PROFILES = {answerability.FOUND: ("score", "meaning", "sentence"), answerability.FOUND_WORDS: ("bm25", "words")}
+PROFILES = {answerability.FOUND: ("score", "meaning", "sentence"), answerability.FOUND_WORDS: ("words",)}
 SQUAD2 = 600
 """Questions of squad2 that are asked: the first of each paragraph, then the second, until there are so many."""
 PLACE = Path(judges.__file__).parent / answerability.FILE
@@ -241,9 +241,10 @@ def _search(engine: Engine, question: AskedOf, embedder: Embedder) -> Searched:
 # --- Fitting and measuring ---
 
 
-def examples_of(searched: Iterable[Searched]) -> list[Example]:
-    """What a set gives to fit on: answerable questions, and the same ones with their documents taken away."""
-    used = [one for one in searched if one.features and (one.asked.answerable or one.asked.kind == TAKEN)]
+def examples_of(name: str, searched: Iterable[Searched]) -> list[Example]:
+    """What a set gives to fit on: answerable questions, the same without their documents, and those it counts."""
+    counted = {TAKEN, *COUNTED[name]}
+    used = [one for one in searched if one.features and (one.asked.answerable or one.asked.kind in counted)]
     right = sum(one.asked.answerable for one in used)
     return [
         Example(
@@ -259,7 +260,7 @@ def examples_of(searched: Iterable[Searched]) -> list[Example]:
 def fit(sets: dict[str, list[Searched]], left_out: str = "") -> dict[str, Any]:
     """Every profile, fitted on all sets but one."""
     names = [name for name in FITTED_ON if name in sets and name != left_out]
-    examples = [example for name in names for example in examples_of(sets[name])]
+    examples = [example for name in names for example in examples_of(name, sets[name])]
     return {profile: fitted(examples, features, names) for profile, features in PROFILES.items()}
 
 
@@ -304,6 +305,8 @@ class AtThreshold:
     """Unanswerable questions that are answered, by kind."""
     correct: Share
     """Answers to answerable questions that hold the reference answer, where there is one."""
+    words: float | None
+    """The share of the reference answer's words and numbers that an answer holds, on average; None: no answer."""
     sentences: float
     """In one answer, on average."""
 
@@ -339,6 +342,7 @@ def measure(name: str, searched: Sequence[Searched], profile: dict[str, Any], em
     def at(threshold: float) -> AtThreshold:
         given = [one for one in right if chances[id(one)] >= threshold]
         checked = [one for one in given if one.asked.references]
+        told = [_share_held(answers[id(one)][0], one.asked.references) for one in checked]
         held = sum(
             any(has_reference(answers[id(one)][0], text, MATCH_SHARE) for text in one.asked.references)
             for one in checked
@@ -351,6 +355,7 @@ def measure(name: str, searched: Sequence[Searched], profile: dict[str, Any], em
                 for kind, those in wrong.items()
             },
             correct=Share(count=held, total=len(checked)),
+            words=float(np.mean(told)) if told else None,
             sentences=float(np.mean([answers[id(one)][1] for one in given])) if given else 0.0,
         )
 
@@ -373,6 +378,13 @@ def _answer(one: Searched, embedder: Embedder) -> tuple[str, int]:
 def _holds(answer: str, references: Sequence[str]) -> bool:
     """Whether an answer holds one of the reference answers."""
     return any(has_reference(answer, reference, MATCH_SHARE) for reference in references)
+
+
+def _share_held(answer: str, references: Sequence[str]) -> float:
+    """The share of a reference answer's words and numbers that an answer has; of several, the best."""
+    has = content_words(answer) | numbers(answer)
+    wanted = [content_words(reference) | numbers(reference) for reference in references]
+    return max((len(has & terms) / len(terms) for terms in wanted if terms), default=0.0)
 
 
 def _auroc(right: Sequence[float], wrong: Sequence[float]) -> float:
@@ -412,7 +424,8 @@ def _table(rows: Sequence[tuple[Measured, AtThreshold]], *, goals: bool) -> list
     for one, found in rows:
         ranked = "; ".join(f"{kind} {value:.2f}" for kind, value in one.auroc.items())
         wrong = "; ".join(f"{kind} {share}" for kind, share in found.wrong.items())
-        cells = [one.name, ranked, str(found.declined), wrong, str(found.correct), f"{found.sentences:.1f}"]
+        words = "-" if found.words is None else f"{found.words:.0%}"
+        cells = [one.name, ranked, str(found.declined), wrong, str(found.correct), words, f"{found.sentences:.1f}"]
         if goals:
             cells += [f"{found.threshold:.2f}", f"{one.goal:.0%}: {'met' if one.is_met else 'missed'}"]
         lines.append(f"| {' | '.join(cells)} |")

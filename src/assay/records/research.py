@@ -117,6 +117,8 @@ class Passage:
     """The score of each channel that found it, on the channel's own scale."""
     updated_at: datetime | None = None
     superseded: bool = False
+    found_as: int | None = None
+    """The number that evaluators saw, by rank; None: the same as `number`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,6 +6,7 @@
 - `planner`: from a question to search queries.
 - `search`: from queries to numbered passages.
 - `synthesiser`: from passages to an answer with citations.
+- `numbering`: passages numbered in the order in which the answer cites them.
 - `checkpoints`: evaluation of plan, passages and answer, and what happens when evaluation fails.
 - `attempts`: when a plan is tried again, and which plan and answer are chosen.
 - `outcomes`: the outcome of a question, whether it passed, and its overall score.

@@ -11,6 +11,7 @@ from assay.records.research import Checkpoint, Material, Passage, Plan, PlanFeed
 from assay.records.research_log import AnswerAttempt, Notice, NoticeKind, PlanAttempt
 from assay.research.attempts import best_of, choose_answer, decide, feedback_on, standing_of
 from assay.research.events import EventKind, EventSender, StageEvent, StageName
+from assay.research.numbering import number_by_citation, renumber_answer, renumber_passages, renumber_sources
 from assay.research.planner import Planner, RulePlanner
 from assay.research.search import FindPassages, FoundPassages, SearchLimits
 from assay.research.synthesiser import ExtractiveSynthesiser, Synthesiser
@@ -193,7 +194,17 @@ class ResearchRun:
             feedback = _critique(result)
             if number < most:
                 self._event(EventKind.REGENERATING, StageName.ANSWER, number, most, data={"critique": feedback})
+        self._number_by_citation()
         return self.chosen_answer.synthesis
+
+    def _number_by_citation(self) -> None:
+        """Give passages, answers and sources the numbers of the order in which the chosen answer cites them."""
+        numbers = number_by_citation(self.found.passages, self.chosen_answer.synthesis)
+        self.found = replace(self.found, passages=renumber_passages(self.found.passages, numbers))
+        self.retrieval = renumber_sources(self.retrieval, numbers)
+        self.answer_attempts = [
+            replace(attempt, synthesis=renumber_answer(attempt.synthesis, numbers)) for attempt in self.answer_attempts
+        ]
 
     def report_finished(self, data: Mapping[str, Any]) -> None:
         """Send the event of a finished answer."""

@@ -41,7 +41,11 @@ STRICTER = 0.25
 MOST_QUOTES = 5
 VALUE_BONUS = 0.1
 """What a statement gains by having the kind of value that is asked for, such as a price."""
-ALSO_FROM = 0.8
+PASSAGE_SHARE = 0.6
+"""How much of its passage's score counts for a statement: a sentence that fits by chance stands in a poor passage."""
+NEXT_BONUS = 0.3
+"""What the statement right behind the first gains: it often completes it."""
+ALSO_FROM = 0.75
 """A further statement needs this share of the first one's score; `WIDER_FROM` where several are asked for."""
 WIDER_FROM = 0.65
 FRESH_FROM = 0.3
@@ -89,29 +93,40 @@ class ExtractiveSynthesiser:
         least = min(self._answer_from + STRICTER, 1.0) if feedback else self._answer_from
         if reading.probability < least:
             return _abstain("the passages do not seem to answer the question", reading.probability)
-        chosen = _choose(asked, reading)
+        chosen = _choose(asked, passages, reading)
         if not chosen:
             return _abstain("no sentence of the passages speaks of the question", reading.probability)
         return _answer(chosen, passages, reading.evidence, reading.probability)
 
 
-def _choose(asked: AskedQuestion, reading: EvidenceReading) -> list[int]:
+def _choose(asked: AskedQuestion, passages: Sequence[Passage], reading: EvidenceReading) -> list[int]:
     """Return the places of the statements to show: the best one, the best for each part, and what adds to them."""
-    ranked = sorted(reading.ranked, key=lambda sentence: (-_worth(sentence), sentence.place))
+    worth = {sentence.place: _worth(sentence, passages, reading.evidence) for sentence in reading.ranked}
+    ranked = sorted(reading.ranked, key=lambda sentence: (-worth[sentence.place], sentence.place))
     if not ranked or ranked[0].score <= 0:
         return []
-    chosen = [ranked[0].place, *_of_parts(asked, ranked, reading.evidence)]
-    least = _worth(ranked[0]) * (WIDER_FROM if asked.kind in _WIDE else ALSO_FROM)
+    first = ranked[0].place
+    chosen = [first, *_of_parts(asked, ranked, reading.evidence)]
+    least = worth[first] * (WIDER_FROM if asked.kind in _WIDE else ALSO_FROM)
     most = MOST_QUOTES if asked.kind in _WIDE else 2
     for sentence in ranked[1:]:
-        if len(chosen) < most and _worth(sentence) >= least and _adds(sentence.place, chosen, reading.evidence):
+        bonus = NEXT_BONUS if _follows(sentence.place, first, reading.evidence) else 0.0
+        enough = worth[sentence.place] + bonus >= least
+        if len(chosen) < most and enough and _adds(sentence.place, chosen, reading.evidence):
             chosen.append(sentence.place)
     kept = list(dict.fromkeys(chosen))[:MOST_QUOTES]
     return [kept[0], *_in_reading_order(kept[1:], kept[0], reading.evidence)]
 
 
-def _worth(sentence: RankedSentence) -> float:
-    return sentence.score + (VALUE_BONUS if sentence.has_value else 0.0)
+def _worth(sentence: RankedSentence, passages: Sequence[Passage], evidence: Evidence) -> float:
+    """How well a statement answers: its own fit, a value of the kind that is asked for, and its passage's score."""
+    passage = passages[evidence.sentences[sentence.place].passage]
+    return sentence.score + (VALUE_BONUS if sentence.has_value else 0.0) + PASSAGE_SHARE * (passage.score or 0.0)
+
+
+def _follows(place: int, first: int, evidence: Evidence) -> bool:
+    """Return whether a statement stands right behind the first in the same passage."""
+    return place == first + 1 and evidence.sentences[place].passage == evidence.sentences[first].passage
 
 
 def _of_parts(asked: AskedQuestion, ranked: Sequence[RankedSentence], evidence: Evidence) -> list[int]:

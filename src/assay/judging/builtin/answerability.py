@@ -13,7 +13,6 @@ without vectors is used.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -86,7 +85,6 @@ def evidence_features(passages: Sequence[Passage], ranked: Sequence[RankedSenten
     return {
         "score": max(passage.score or 0.0 for passage in passages),
         "meaning": max(passage.channels.get("vector", 0.0) for passage in passages),
-        "bm25": math.log1p(max(passage.channels.get("bm25", 0.0) for passage in passages)),
         "sentence": ranked[0].score if ranked else 0.0,
         "words": max((sentence.words for sentence in ranked), default=0.0),
     }
