@@ -59,22 +59,22 @@ OUTCOME_TITLES: Mapping[QuestionOutcome, str] = {
 """The outcome as the title of a number."""
 _LOST = {CheckpointState.SKIPPED.value, CheckpointState.JUDGE_FAILED.value}
 _REFUSED_OR_WORSE: Mapping[QuestionOutcome, str] = {
-    QuestionOutcome.REFUSED: "Not answered: nothing that was found seems to answer the question.",
+    QuestionOutcome.REFUSED: "Nothing that was found seems to answer the question.",
     QuestionOutcome.REFUSED_DESPITE_EVIDENCE: (
-        "Not answered, although a passage seems to hold the answer{}. Read the passages, or ask in other words."
+        "A passage seems to hold the answer{}. Read the passages, or ask in other words."
     ),
     QuestionOutcome.ANSWERED_WITHOUT_EVIDENCE: (
-        "Answered, although nothing that was found seems to hold the answer{}. Check it before you rely on it."
+        "Nothing that was found seems to hold the answer{}. Check it before you rely on it."
     ),
 }
 _OF_STATUS = {
-    ResearchStatus.FAILED: "No answer: the search failed.",
-    ResearchStatus.WITHHELD: "No answer: a checkpoint that is set to block did not pass.",
+    ResearchStatus.FAILED: "The search failed, so there is no answer.",
+    ResearchStatus.WITHHELD: "A checkpoint that is set to block did not pass, so the answer is withheld.",
 }
 _ANSWERED = {
-    True: "Answered, and every checkpoint passed.",
-    False: "Answered, but a checkpoint did not pass. Check the answer before you rely on it.",
-    None: "Answered. Not every step was evaluated.",
+    True: "Every checkpoint passed.",
+    False: "A checkpoint did not pass. Check the answer before you rely on it.",
+    None: "Not every step was evaluated.",
 }
 _PASSED_WORDS = {True: "passed", False: "not passed", None: "not judged"}
 
@@ -108,7 +108,7 @@ def describe_question(session: ResearchSession, evidence: float | None = None) -
         chance = "" if evidence is None else f" (chance {evidence:.2f})"
         return _REFUSED_OR_WORSE[session.outcome].format(chance)
     if session.status is ResearchStatus.ABSTAINED:
-        return "Not answered. An earlier version of Assay did not record whether a passage was there."
+        return "An earlier version of Assay did not record whether a passage was there."
     return _ANSWERED[session.passed]
 
 

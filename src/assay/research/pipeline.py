@@ -27,7 +27,7 @@ from assay.storage import Store
 SEARCH_FAILED = "The search failed, so there is nothing to answer from."
 WITHHELD = "The answer is withheld: it did not pass the {} checkpoint, which is set to block."
 ANSWER_FAILED = (
-    "the answer did not pass: it scored {score:.2f}, below {threshold:.2f}, after {attempts}; "
+    "the answer scored {score:.2f}, below {threshold:.2f}, after {attempts}; "
     "check it against the passages it cites, or ask again from a wider search"
 )
 

@@ -118,7 +118,7 @@
     if (source.readyState === EventSource.CLOSED || failures > 20) {
       source.close();
       const lost = document.createElement("div");
-      lost.className = "notice is-warn";
+      lost.className = `notice ${tones.skipped}`;
       lost.setAttribute("role", "alert");
       lost.textContent = "The server does not know this question any more. If it was answered, it is in the list of questions.";
       root.prepend(lost);
