@@ -30,7 +30,7 @@ from assay.settings import Settings, load_settings
 from assay.wiring.models import has_model, open_model
 from assay.wiring.stores import open_store
 from bench.defects.cases import MOST_CASES, DefectCase, build_cases, sample_cases
-from bench.defects.figures import compute_cells, judge_dimensions, show_overview, show_own, show_verdicts
+from bench.defects.figures import compute_cells, judge_dimensions, show_groups, show_overview, show_own, show_verdicts
 from bench.defects.question_sets import (
     BUNDLED,
     REFERENCES,
@@ -107,12 +107,14 @@ def show(scored: Sequence[ScoredCase], sets: Mapping[str, int], title: str) -> l
         f"{title}: {len(scored)} pairs ({parts})",
         *show_overview(cells),
         *show_own(cells),
+        *show_groups(scored, lambda case: case.set_name),
+        *show_groups(scored, lambda case: case.wording),
         *show_verdicts(judge_dimensions(cells)),
     ]
 
 
 def _count_by_set(cases: Sequence[DefectCase]) -> dict[str, int]:
-    names = [case.question_id.split("/")[0] for case in cases]
+    names = [case.set_name for case in cases]
     return {name: names.count(name) for name in dict.fromkeys(names)}
 
 

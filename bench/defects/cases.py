@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from assay.records.research import Material
+from assay.text.terms import words
 from bench.defects.planting import DEFECTS, Defect, Surroundings
 from bench.defects.question_sets import ResearchedQuestion
 
@@ -24,6 +25,20 @@ class DefectCase:
     question_id: str
     good: Material
     bad: Material
+
+    @property
+    def set_name(self) -> str:
+        """The set of the question."""
+        return self.question_id.split("/", maxsplit=1)[0]
+
+    @property
+    def wording(self) -> str:
+        """`quoted`: the good answer is in the passages' own words; `written`: it is not; empty: it is no answer."""
+        if self.good.synthesis is None or self.good.synthesis.abstained:
+            return ""
+        shown = [f" {' '.join(words(passage.text))} " for passage in self.good.passages]
+        said = [f" {' '.join(words(statement.text))} " for statement in self.good.synthesis.statements]
+        return "quoted" if all(any(text in passage for passage in shown) for text in said) else "written"
 
 
 def build_cases(

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.records.research import DIMENSIONS, Checkpoint, Dimension
+from bench.defects.cases import DefectCase
 from bench.defects.planting import DEFECTS, Defect
 from bench.defects.scoring import ScoredCase
 from bench.judge import auroc
@@ -67,11 +68,7 @@ def compute_cells(scored: Sequence[ScoredCase], *, resamples: int = RESAMPLES) -
 
 def _compute_cell(dimension: Dimension, defect: Defect, scored: Sequence[ScoredCase], resamples: int) -> Cell:
     part = "own" if dimension in defect.own else "also" if dimension in defect.also else "other"
-    pairs = [
-        (found.case.question_id, good, bad)
-        for found in scored
-        if (good := found.good.get(dimension)) is not None and (bad := found.bad.get(dimension)) is not None
-    ]
+    pairs = _list_measured(dimension, scored)
     if not pairs:
         return Cell(
             dimension=dimension, defect=defect.name, part=part, pairs=len(scored), measured=0,
@@ -94,6 +91,15 @@ def _compute_cell(dimension: Dimension, defect: Defect, scored: Sequence[ScoredC
         falls=float((broken < whole).mean()),
         constant=Counter(values).most_common(1)[0][1] / len(values),
     )
+
+
+def _list_measured(dimension: Dimension, scored: Iterable[ScoredCase]) -> list[tuple[str, float, float]]:
+    """Return the question and both scores of each case that has both."""
+    return [
+        (found.case.question_id, good, bad)
+        for found in scored
+        if (good := found.good.get(dimension)) is not None and (bad := found.bad.get(dimension)) is not None
+    ]
 
 
 def tell_apart(good: Floats, bad: Floats) -> float:
@@ -200,6 +206,29 @@ def show_own(cells: Sequence[Cell]) -> Iterator[str]:
             f"| {cell.dimension.value} | {defect} | {_number(cell.auroc)} | {interval} | "
             f"{cell.measured} of {cell.pairs} | {figures} |"
         )
+
+
+def show_groups(scored: Sequence[ScoredCase], group_of: Callable[[DefectCase], str]) -> Iterator[str]:
+    """Yield AUROC of each dimension for its own defects in each group of cases."""
+    groups = [name for name in dict.fromkeys(group_of(found.case) for found in scored) if name]
+    yield ""
+    yield f"| dimension | defect | {' | '.join(groups)} |"
+    yield "| --- " * (len(groups) + 2) + "|"
+    for defect in DEFECTS:
+        own = [found for found in scored if found.case.defect.name == defect.name and group_of(found.case)]
+        for dimension in defect.own if own else ():
+            cells = [_compute_group(dimension, own, group_of, name) for name in groups]
+            yield f"| {dimension.value} | {defect.name} | {' | '.join(cells)} |"
+
+
+def _compute_group(
+    dimension: Dimension, scored: Sequence[ScoredCase], group_of: Callable[[DefectCase], str], name: str
+) -> str:
+    pairs = _list_measured(dimension, (found for found in scored if group_of(found.case) == name))
+    if not pairs:
+        return ""
+    value = tell_apart(np.array([pair[1] for pair in pairs]), np.array([pair[2] for pair in pairs]))
+    return f"{_number(value)} ({len(pairs)})"
 
 
 def show_verdicts(verdicts: Sequence[DimensionVerdict]) -> Iterator[str]:

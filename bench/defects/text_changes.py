@@ -12,9 +12,10 @@ from bench.poisoning import negate
 
 _NUMBER = re.compile(r"(?<![\w.,:/-])\d+(?:[.,:]\d+)*(?![\w/-])")
 _NUMBER_WORDS = words_of("two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty ninety")
-_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_NUMBER_WORDS)})\b", re.IGNORECASE)
+_NUMBER_WORD = re.compile(rf"(?<![\w-])(?:{'|'.join(_NUMBER_WORDS)})(?![\w-])", re.IGNORECASE)
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,}(?: [A-Z][a-z]{2,})*(?![\w-])")
 _VERB = re.compile(r"\b(?:is|are|was|were|must|should|can|may|will|has|have)\b")
+_NOT = re.compile(r"\bnot\b")
 _DATES = frozenset(MONTH_NAMES)
 FEWEST_WORDS_TO_CUT = 8
 
@@ -68,7 +69,9 @@ def _is_date(name: str) -> bool:
 
 def negate_sentence(text: str) -> str | None:
     """Write the opposite, where a verb or a negation shows how."""
-    return negate(text) if _VERB.search(text) or " not " in text else None
+    if " not " not in text and (_NOT.search(text) or not _VERB.search(text)):
+        return None
+    return negate(text)
 
 
 def cut_off(text: str, rng: random.Random) -> str | None:

@@ -12,7 +12,16 @@ from pathlib import Path
 import pytest
 from bench.defects.__main__ import run_model
 from bench.defects.cases import DefectCase, build_cases, sample_cases
-from bench.defects.figures import BELOW, COUNTS, NOT_MEASURED, compute_cells, judge_dimensions, show_own, show_verdicts
+from bench.defects.figures import (
+    BELOW,
+    COUNTS,
+    NOT_MEASURED,
+    compute_cells,
+    judge_dimensions,
+    show_groups,
+    show_own,
+    show_verdicts,
+)
 from bench.defects.planting import DEFECTS, join_questions
 from bench.defects.question_sets import (
     BUNDLED,
@@ -231,6 +240,12 @@ def test_there_is_nothing_to_change_in_a_text_without_numbers_names_or_verbs() -
     assert cut_off("Breakfast in the bar.", rng) is None
 
 
+def test_a_number_inside_a_compound_and_a_bare_not_are_left_alone() -> None:
+    assert change_number("It takes thirty-five minutes.", random.Random(1)) is None
+    assert negate_sentence("It is not: that was a wish.") is None
+    assert negate_sentence("It is not a wish.") == "It is a wish."
+
+
 def test_names_are_capitalised_words_inside_a_sentence() -> None:
     assert list_names(["Here Lena Brandt met Teo on Monday in May."]) == ["Lena Brandt", "Teo"]
     assert change_name("We met Teo.", ["Ada"], random.Random(1)) == "We met Ada."
@@ -288,6 +303,16 @@ def test_one_defect_that_is_missed_is_enough_for_a_dimension_not_to_count(cases:
 def test_the_built_in_check_scores_only_dimensions_of_the_checkpoint(cases: list[DefectCase]) -> None:
     for case in sample_cases(cases, len(DEFECTS)):
         assert set(scores_of(case.bad, None)) <= set(DIMENSIONS[case.defect.checkpoint])
+
+
+def test_figures_by_group_count_the_cases_of_each(cases: list[DefectCase]) -> None:
+    chosen = _of(cases, "cut off")
+    scored = score_cases(chosen, lambda *_: {Dimension.COHERENCE: 1.0})
+    counts = Counter(case.wording for case in chosen)
+    assert set(counts) == {"quoted", "written"}
+    *_, head, _, row = show_groups(scored, lambda case: case.wording)
+    names = head.strip("| ").split(" | ")[2:]
+    assert row == f"| coherence | cut off | {' | '.join(f'0.500 ({counts[name]})' for name in names)} |"
 
 
 def _reply(request: ChatRequest) -> Mapping[str, object]:
