@@ -25,7 +25,7 @@ from bench.intent import (
 
 from assay.evaluation.datasets import load_dataset
 from assay.judging.builtin.plan_signals import load_weights
-from assay.records.research import Dimension, Role, RoleScores
+from assay.records.research import DIMENSIONS, Checkpoint, Dimension, RoleScores
 
 LABELS = {
     "aligned",
@@ -59,13 +59,13 @@ def test_a_question_stands_in_one_split_only_and_half_of_its_plans_are_aligned()
     assert sum(one.label == "aligned" for one in plans) * 2 == len(plans)
 
 
-def scores(intent: float, coverage: float, scope: float) -> dict[Role, RoleScores]:
+def scores(intent: float, coverage: float, scope: float) -> RoleScores:
     given = {
         Dimension.INTENT_ALIGNMENT: intent,
         Dimension.QUERY_COVERAGE: coverage,
         Dimension.SCOPE_APPROPRIATENESS: scope,
     }
-    return {role: RoleScores(scores=given, confidence=0.8) for role in (Role.INTENT_ANALYST, Role.COVERAGE_CHECKER)}
+    return RoleScores(scores=given, confidence=0.8)
 
 
 @pytest.mark.parametrize(
@@ -83,6 +83,11 @@ def scores(intent: float, coverage: float, scope: float) -> dict[Role, RoleScore
 )
 def test_a_plan_is_sent_back_below_any_of_its_thresholds(given: tuple[float, float, float], again: bool) -> None:
     assert needs_another_attempt(scores(*given)) is again
+
+
+def test_a_plan_that_is_not_measured_is_not_sent_back() -> None:
+    unmeasured = dict.fromkeys(DIMENSIONS[Checkpoint.PLAN], "unreadable")
+    assert not needs_another_attempt(RoleScores(scores={}, not_measured=unmeasured, confidence=0.9))
 
 
 # --- Plans of another author, planted defects, and the fit ---

@@ -12,7 +12,7 @@ from assay.errors import BudgetExhausted, EndpointUnavailable
 from assay.judging.prompts import parse_prompt, read_bundled
 from assay.judging.roles import ModelRole, builtin_members, model_members
 from assay.records.judging import RoleOutcome
-from assay.records.research import DIMENSIONS, Checkpoint, Passage, Role, roles_at
+from assay.records.research import BUILTIN_CHECK, DIMENSIONS, Checkpoint, Passage, Role, roles_at
 from assay.testing import ScriptedModel
 
 NAMES = tuple(one.value for one in DIMENSIONS[Checkpoint.PLAN])
@@ -88,13 +88,19 @@ def test_orders_in_the_material_are_not_shown_and_are_flagged() -> None:
     assert role(GOOD)[1].examine(material(), 20.0).flags == ()
 
 
-def test_a_model_sits_on_every_seat_of_every_checkpoint_and_so_do_the_rules() -> None:
-    models = {one: ScriptedModel(GOOD, name=f"model of {one}") for one in Role}
-    prompts = {one.value: parse_prompt(one.value, read_bundled(one.value)) for one in Role}
-    by_model, by_rules = model_members(models, prompts, guard=GUARD), builtin_members()
+def test_a_model_plays_every_role_of_every_checkpoint() -> None:
+    models = {role: ScriptedModel(GOOD, name=f"model of {role}") for role in Role}
+    prompts = {role.value: parse_prompt(role.value, read_bundled(role.value)) for role in Role}
+    members = model_members(models, prompts, guard=GUARD)
     for checkpoint in Checkpoint:
-        wanted = [one.value for one in roles_at(checkpoint)]
-        assert [one.role for one in by_model[checkpoint]] == wanted
-        assert [one.role for one in by_rules[checkpoint]] == wanted
-        assert all(f"model of {one.role}" in one.name for one in by_model[checkpoint])
-        assert all(one.examine(material(checkpoint), 20.0).scored for one in by_rules[checkpoint])
+        assert [member.role for member in members[checkpoint]] == [role.value for role in roles_at(checkpoint)]
+        assert all(f"model of {member.role}" in member.name for member in members[checkpoint])
+
+
+@pytest.mark.parametrize("checkpoint", Checkpoint)
+def test_without_a_model_one_built_in_check_scores_a_checkpoint(checkpoint: Checkpoint) -> None:
+    (member,) = builtin_members()[checkpoint]
+    found = member.examine(material(checkpoint), 20.0)
+    assert found.scored
+    assert (found.role, found.kind) == (BUILTIN_CHECK, "builtin")
+    assert member.name.startswith(f"builtin-{checkpoint}/")

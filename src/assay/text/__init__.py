@@ -4,6 +4,8 @@
 - `sections`: splits Markdown, reStructuredText and JSON documents into sections.
 - `chunking`: splits a document into the passages that search ranks.
 - `claims`: the sentences of a text, and the claims of an answer with their citations.
+- `statements`: the statements of a passage that an answer can quote.
+- `answer_kinds`: the kind of value a question asks for, such as a price, and whether a sentence has one.
 - `questions`: reads by rules what kind of question it is, its parts, its time, and what it excludes.
 - `wording`: compares claims and finds contradictions.
 - `secrets`: finds and masks secrets.

@@ -15,7 +15,7 @@ from assay.text.claims import LONGEST, sentences
 _HEADING = re.compile(r"^#{1,6}(?:\s|$)")
 _RULE = re.compile(r"^(?:[-*_=]\s?){3,}$")
 _FENCE = re.compile(r"^(?:`{3,}|~{3,})")
-_ITEM = re.compile(r"^(?:[-*+\u2022]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_ITEM = re.compile(r"^(?:[-*+\u2022]|\d{1,3}[.)])(?:\s+|$)(?:\[[ xX]\](?:\s+|$))?")
 _SEPARATOR = re.compile(r"^\|?[\s:|-]*-[\s:|-]*\|[\s:|-]*$")
 _LABELLED = re.compile(r"^[\w. ]{1,40}:\s")
 WRAPPED_FROM = 50
@@ -23,9 +23,9 @@ WRAPPED_FROM = 50
 
 
 def statements(text: str) -> list[str]:
-    """Return what a passage states, in order."""
+    """Return what a passage states, in order; marks without a letter or a number state nothing."""
     lines = [line.strip() for line in _without_front_matter(text.splitlines())]
-    return [found for unit in _units(lines) for found in _split(unit)]
+    return [found for unit in _units(lines) for found in _split(unit) if any(map(str.isalnum, found))]
 
 
 def show_statement(statement: str) -> str:
@@ -82,8 +82,6 @@ def _is_row(line: str) -> bool:
 
 def _split(unit: str) -> Iterator[str]:
     if (_ITEM.match(unit) or _is_row(unit)) and len(unit) <= LONGEST:
-        plain = _ITEM.sub("", unit)
-        if any(character.isalnum() for character in plain):
-            yield plain
+        yield _ITEM.sub("", unit)
     else:
         yield from sentences(unit)

@@ -1,4 +1,4 @@
-"""The plan evaluator: the signals it weighs, plans in other words, and questions it cannot read."""
+"""The check of plans: the signals it weighs, plans in other words, and questions it cannot read."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import pytest
 
 from assay.embedding.bundled import load_bundled
 from assay.embedding.protocol import Embedder
-from assay.judging.builtin.plan import EVEN, FOREIGN, UNREADABLE, BuiltinPlanEvaluator, find_losses, read_plan
+from assay.judging.builtin.plan import FOREIGN, UNREADABLE, check_plan, find_losses
 from assay.judging.builtin.plan_signals import PlanProfile, PlanWords, load_weights, measure_signals
-from assay.records.research import Checkpoint, Dimension, Material, Plan, PlannedQuery, Role, RoleScores
+from assay.records.research import DIMENSIONS, Checkpoint, Dimension, Material, Plan, PlannedQuery, RoleScores
 from assay.research.planner import RulePlanner
 from assay.text.questions import read_question
 
@@ -28,25 +28,21 @@ def signal(name: str, question: str, *queries: str, embedder: Embedder | None = 
     return measure_signals(plan_words(question, *queries, embedder=embedder), 1.0)[name]
 
 
-def evaluate(question: str, *queries: str, embedder: Embedder | None = None, role: Role) -> RoleScores:
+def evaluate(question: str, *queries: str, embedder: Embedder | None = None) -> RoleScores:
     made = Plan(question=question, queries=tuple(PlannedQuery(text=text) for text in queries))
-    material = Material(checkpoint=Checkpoint.PLAN, question=question, plan=made)
-    return BuiltinPlanEvaluator(role, lambda given: read_plan(given, embedder)).evaluate(material)
+    return check_plan(Material(checkpoint=Checkpoint.PLAN, question=question, plan=made), embedder)
 
 
 def intent(question: str, *queries: str, embedder: Embedder | None = None) -> float:
-    found = evaluate(question, *queries, embedder=embedder, role=Role.INTENT_ANALYST)
-    return found.scores[Dimension.INTENT_ALIGNMENT]
+    return evaluate(question, *queries, embedder=embedder).scores[Dimension.INTENT_ALIGNMENT]
 
 
 def coverage(question: str, *queries: str, embedder: Embedder | None = None) -> float:
-    found = evaluate(question, *queries, embedder=embedder, role=Role.COVERAGE_CHECKER)
-    return found.scores[Dimension.QUERY_COVERAGE]
+    return evaluate(question, *queries, embedder=embedder).scores[Dimension.QUERY_COVERAGE]
 
 
 def scope(question: str, *queries: str, embedder: Embedder | None = None) -> float:
-    found = evaluate(question, *queries, embedder=embedder, role=Role.INTENT_ANALYST)
-    return found.scores[Dimension.SCOPE_APPROPRIATENESS]
+    return evaluate(question, *queries, embedder=embedder).scores[Dimension.SCOPE_APPROPRIATENESS]
 
 
 # --- The signals ---
@@ -213,7 +209,7 @@ def test_an_exchanged_name_is_a_contradiction_and_a_paraphrase_is_not() -> None:
 
 def test_words_that_no_query_covers_are_named() -> None:
     question = "How do I repair a wooden garden chair?"
-    found = evaluate(question, "repair a wooden garden fence", role=Role.INTENT_ANALYST)
+    found = evaluate(question, "repair a wooden garden fence")
     assert ("chair",) in [issue.terms for issue in found.issues]
 
 
@@ -221,22 +217,22 @@ def test_words_that_no_query_covers_are_named() -> None:
 
 
 @pytest.mark.parametrize("question", ["asdf qwer", "???", "zxcv"])
-@pytest.mark.parametrize("role", [Role.INTENT_ANALYST, Role.COVERAGE_CHECKER])
-def test_a_question_without_a_known_word_is_not_judged(question: str, role: Role, embedder: Embedder) -> None:
+def test_the_plan_for_a_question_without_a_known_word_is_not_measured(question: str, embedder: Embedder) -> None:
     for used in (embedder, None):
-        found = evaluate(question, *RulePlanner().plan(question).texts, embedder=used, role=role)
-        assert set(found.scores.values()) == {EVEN}
-        assert found.confidence == UNREADABLE
-        assert "not judged" in found.critique
+        found = evaluate(question, *RulePlanner().plan(question).texts, embedder=used)
+        assert found.scores == {}
+        assert found.not_measured == dict.fromkeys(DIMENSIONS[Checkpoint.PLAN], UNREADABLE)
+        assert found.critique == UNREADABLE
+        assert found.issues == ()
 
 
 def test_a_sentence_of_unknown_terms_is_judged_with_little_confidence(embedder: Embedder) -> None:
     question = "How do I asdf the qwer?"
-    found = evaluate(question, *RulePlanner().plan(question).texts, embedder=embedder, role=Role.INTENT_ANALYST)
+    found = evaluate(question, *RulePlanner().plan(question).texts, embedder=embedder)
     assert found.confidence == FOREIGN
 
 
 def test_known_words_without_a_sentence_are_judged(embedder: Embedder) -> None:
-    found = evaluate("backup retention", "backup retention", embedder=embedder, role=Role.INTENT_ANALYST)
+    found = evaluate("backup retention", "backup retention", embedder=embedder)
     assert found.confidence > FOREIGN
     assert found.scores[Dimension.INTENT_ALIGNMENT] >= 0.7

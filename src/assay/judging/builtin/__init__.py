@@ -4,7 +4,9 @@ All of it is deterministic: the same texts give the same numbers on every machin
 
 - `support`: how well passages support a claim.
 - `judges`: groundedness, abstention, and answers without passages; the fitted weights behind them.
-- `plan`: the evaluator of plans.
-- `evaluators`: the evaluators of passages and answers, and the built-in panel.
+- `answerability`: how likely the passages of a search answer a question, and which sentences fit it best.
+- `plan_signals`: what is measured of a plan, and the fitted weights of it.
+- `plan`: the check of plans.
+- `evaluators`: the checks of passages and answers, and the built-in check of every checkpoint.
 - `similar_questions`: whether two questions ask the same thing in other words.
 """

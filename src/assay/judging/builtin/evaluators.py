@@ -22,7 +22,7 @@ from assay.judging.builtin.answerability import EvidenceReading, read_evidence
 from assay.judging.builtin.judges import BuiltinGroundedness, JudgedClaim, mean_probability
 from assay.judging.builtin.plan import VERSION as PLAN_VERSION
 from assay.judging.builtin.plan import check_plan
-from assay.judging.builtin.support import Evidence, consistency, content, coverage
+from assay.judging.builtin.support import Evidence, EvidenceSentence, consistency, content, coverage
 from assay.records.answers import Claim
 from assay.records.research import (
     BUILTIN_CHECK,
@@ -259,13 +259,40 @@ def _find_contradicted(found: EvidenceReading) -> set[int]:
     contradicted: set[int] = set()
     for ranked in found.ranked[:COMPARED]:
         sentence = evidence.sentences[ranked.place]
-        own = content(sentence.tokens)
         for other in evidence.sentences:
-            if other.passage == sentence.passage or coverage(own, other.stems, evidence) < SAME_MATTER:
+            if other.passage == sentence.passage or not _is_same_matter(sentence, other, evidence):
                 continue
             if consistency(sentence, [other], other, evidence).contradicts:
                 contradicted |= {sentence.passage, other.passage}
     return contradicted
+
+
+def _is_same_matter(sentence: EvidenceSentence, other: EvidenceSentence, evidence: Evidence) -> bool:
+    """Return whether a sentence speaks of what another one does.
+
+    In a short sentence the value is the rarest word: "kept for 30 days" and "kept for 90 days" share too little. So
+    when one value is all that is exchanged, it does not count, and both have to share their other words.
+    """
+    if coverage(content(sentence.tokens), other.stems, evidence) >= SAME_MATTER:
+        return True
+    mine, theirs = _exchanged_values(sentence, other), _exchanged_values(other, sentence)
+    return (
+        len(mine) == len(theirs) == 1
+        and _share_besides(mine, sentence, other, evidence) >= SAME_MATTER
+        and _share_besides(theirs, other, sentence, evidence) >= SAME_MATTER
+    )
+
+
+def _exchanged_values(sentence: EvidenceSentence, other: EvidenceSentence) -> set[str]:
+    """Return the numbers, dates and times of a sentence that another one does not have."""
+    values = {token.stem for token in sentence.tokens if token.fact is not None and token.fact.kind != "name"}
+    return values - other.stems
+
+
+def _share_besides(values: set[str], sentence: EvidenceSentence, other: EvidenceSentence, evidence: Evidence) -> float:
+    """Return the share of a sentence's words besides these values that another sentence has."""
+    rest = [stem for stem in content(sentence.tokens) if stem not in values]
+    return coverage(rest, other.stems, evidence) if rest else 0.0
 
 
 def _critique(reading: RetrievalReading) -> str:
