@@ -66,7 +66,7 @@ def test_the_record_the_page_and_the_rating_speak_of_the_answer_that_was_shown(
     local: Store, scope: Scope, answers: Sequence[float], shown: int
 ) -> None:
     answer = ask(local, scope, answers)
-    assert answer.text == f"Answer {shown}. [{shown}]"
+    assert answer.text == f"Answer {shown}. [1]", "what is cited first is the first passage"
     assert answer.trace["answer_evaluation"]["chosen"] == shown
     for trace in (dict(answer.trace), without_choice(dict(answer.trace))):
         assert find_citations(trace) == (f"m_{shown}",)

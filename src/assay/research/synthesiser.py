@@ -43,9 +43,9 @@ VALUE_BONUS = 0.1
 """What a statement gains by having the kind of value that is asked for, such as a price."""
 PASSAGE_SHARE = 0.6
 """How much of its passage's score counts for a statement: a sentence that fits by chance stands in a poor passage."""
-NEXT_BONUS = 0.3
+NEXT_BONUS = 0.1
 """What the statement right behind the first gains: it often completes it."""
-ALSO_FROM = 0.75
+ALSO_FROM = 0.8
 """A further statement needs this share of the first one's score; `WIDER_FROM` where several are asked for."""
 WIDER_FROM = 0.65
 FRESH_FROM = 0.3
@@ -111,11 +111,16 @@ def _choose(asked: AskedQuestion, passages: Sequence[Passage], reading: Evidence
     most = MOST_QUOTES if asked.kind in _WIDE else 2
     for sentence in ranked[1:]:
         bonus = NEXT_BONUS if _follows(sentence.place, first, reading.evidence) else 0.0
-        enough = worth[sentence.place] + bonus >= least
+        enough = worth[sentence.place] + bonus >= least and not _is_beside_the_point(sentence, ranked[0])
         if len(chosen) < most and enough and _adds(sentence.place, chosen, reading.evidence):
             chosen.append(sentence.place)
     kept = list(dict.fromkeys(chosen))[:MOST_QUOTES]
     return [kept[0], *_in_reading_order(kept[1:], kept[0], reading.evidence)]
+
+
+def _is_beside_the_point(sentence: RankedSentence, first: RankedSentence) -> bool:
+    """Return whether the first statement has the value that is asked for, and a further one has none."""
+    return bool(first.has_value) and not sentence.has_value
 
 
 def _worth(sentence: RankedSentence, passages: Sequence[Passage], evidence: Evidence) -> float:

@@ -59,14 +59,14 @@ def test_a_near_passage_with_a_high_score_answers_and_a_far_one_does_not(
     used = embedder if with_vectors else None
     near, far = (read_evidence(QUESTION, [passage], used) for passage in (NEAR, FAR))
     assert near.probability >= 0.5 > far.probability
-    assert far.probability < 0.1
+    assert far.probability < 0.2
 
 
-@pytest.mark.parametrize("with_vectors", [True, False])
-def test_the_same_texts_are_less_likely_to_answer_with_lower_scores(with_vectors: bool, embedder: Embedder) -> None:
-    used = embedder if with_vectors else None
+def test_the_same_texts_are_less_likely_to_answer_with_lower_scores(embedder: Embedder) -> None:
     weak = replace(NEAR, score=0.3, channels={"vector": 0.1, "bm25": 4.0})
-    assert read_evidence(QUESTION, [weak], used).probability < read_evidence(QUESTION, [NEAR], used).probability
+    assert read_evidence(QUESTION, [weak], embedder).probability < read_evidence(QUESTION, [NEAR], embedder).probability
+    without = [read_evidence(QUESTION, [passage]).probability for passage in (weak, NEAR)]
+    assert without[0] == without[1], "without vectors the words of the sentences decide, on any scale of scores"
 
 
 def test_a_far_passage_besides_a_near_one_changes_nothing_in_what_answers(embedder: Embedder) -> None:
