@@ -188,8 +188,14 @@ def show_overview(cells: Sequence[Cell]) -> Iterator[str]:
         yield "| --- " * (len(dimensions) + 2) + "|"
         for name in dict.fromkeys(cell.defect for cell in own):
             by = {cell.dimension: cell for cell in own if cell.defect == name}
-            shown = " | ".join(f"{_MARKS[cell.part]}{_number(cell.auroc)}{_MARKS[cell.part]}" for cell in by.values())
+            shown = " | ".join(_mark(cell) for cell in by.values())
             yield f"| {name} | {next(iter(by.values())).pairs} | {shown} |"
+
+
+def _mark(cell: Cell) -> str:
+    """Write the AUROC of a cell in bold or italics; nothing where nothing was measured."""
+    marks = "" if cell.auroc is None else _MARKS[cell.part]
+    return f"{marks}{_number(cell.auroc)}{marks}"
 
 
 def show_own(cells: Sequence[Cell]) -> Iterator[str]:

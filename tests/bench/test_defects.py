@@ -19,6 +19,7 @@ from bench.defects.figures import (
     compute_cells,
     judge_dimensions,
     show_groups,
+    show_overview,
     show_own,
     show_verdicts,
 )
@@ -287,6 +288,7 @@ def test_a_dimension_without_scores_is_not_measured_and_is_no_failure(cases: lis
     assert {verdict.verdict for verdict in verdicts} == {NOT_MEASURED}
     assert all(verdict.is_met for verdict in verdicts)
     assert {cell.measured for cell in cells} == {0}
+    assert not any("*" in line for line in show_overview(cells))
     assert len(list(show_own(cells))) > len(DEFECTS)
     assert len(list(show_verdicts(verdicts))) == 3 + len(Dimension)
 
