@@ -6,5 +6,6 @@
 - `planting`: every defect: the good material, and the same material with that defect.
 - `cases`: which questions get which defect, the same ones every time.
 - `scoring`: the scores of a material, by rules or by a model. All scores come from here.
+- `overall`: outcome and overall score of questions that were refused wrongly, or answered wrongly.
 - `figures`: AUROC of each dimension for each defect, verdicts, and the tables.
 """

@@ -31,6 +31,7 @@ from assay.wiring.models import has_model, open_model
 from assay.wiring.stores import open_store
 from bench.defects.cases import MOST_CASES, DefectCase, build_cases, sample_cases
 from bench.defects.figures import compute_cells, judge_dimensions, show_groups, show_overview, show_own, show_verdicts
+from bench.defects.overall import OutcomeFigures, measure_outcomes, show_outcomes
 from bench.defects.question_sets import (
     BUNDLED,
     REFERENCES,
@@ -118,13 +119,19 @@ def _count_by_set(cases: Sequence[DefectCase]) -> dict[str, int]:
     return {name: names.count(name) for name in dict.fromkeys(names)}
 
 
-def _as_json(scored: Sequence[ScoredCase], sets: Mapping[str, int], model: ModelScoring | None) -> str:
+def _as_json(
+    scored: Sequence[ScoredCase],
+    sets: Mapping[str, int],
+    model: ModelScoring | None,
+    outcomes: Sequence[OutcomeFigures],
+) -> str:
     cells = compute_cells(scored)
     found = {
         "pairs": len(scored),
         "sets": sets,
         "cells": [asdict(cell) for cell in cells],
         "verdicts": [asdict(verdict) for verdict in judge_dimensions(cells)],
+        "outcomes": [asdict(figures) for figures in outcomes],
     }
     if model is not None:
         found["model"] = {
@@ -158,11 +165,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             scored, model = run_model(cases, load_settings().settings, cache / "model")
         else:
             scored = run_builtin(cases, embedder)
+        outcomes = [] if options.model else measure_outcomes(cases, embedder)
     sets = _count_by_set(cases)
     if options.json:
-        print(_as_json(scored, sets, model))
+        print(_as_json(scored, sets, model, outcomes))
     else:
-        print("\n".join(show(scored, sets, "built-in" if model is None else model.model.name)))
+        lines = show(scored, sets, "built-in" if model is None else model.model.name)
+        print("\n".join([*lines, *(show_outcomes(outcomes) if outcomes else [])]))
     if model is not None:
         _report_model(model, to=sys.stderr if options.json else sys.stdout)
         return 0

@@ -235,13 +235,14 @@ def test_every_kind_of_problem_lowers_the_quality_once_more() -> None:
     assert score(made, Dimension.SOURCE_QUALITY) == pytest.approx(1.0 - 2 * PER_PROBLEM)
 
 
-def test_age_is_a_problem_only_where_the_question_is_about_a_time_and_the_moment_is_known() -> None:
-    old = replace(GOOD, updated_at=NOW - timedelta(days=4_000))
-    timed = material(Checkpoint.RETRIEVAL, passages=(old,), question="What are the latest backup rules?")
-    assert check(timed).sources[0].problems == ("old",)
-    assert check(replace(timed, now=None)).sources[0].problems == ()
-    timeless = material(Checkpoint.RETRIEVAL, passages=(old,), question="Who deletes backups?")
-    assert check(timeless).sources[0].problems == ()
+def test_age_is_a_problem_where_the_question_is_about_a_time_or_no_source_is_newer() -> None:
+    old, new = replace(GOOD, updated_at=NOW - timedelta(days=4_000)), replace(OTHER, updated_at=NOW)
+    timed = material(Checkpoint.RETRIEVAL, passages=(old, new), question="What are the latest backup rules?")
+    assert [source.problems for source in check(timed).sources] == [("old",), ()]
+    assert [source.problems for source in check(replace(timed, now=None)).sources] == [(), ()]
+    timeless = material(Checkpoint.RETRIEVAL, passages=(old, new), question="Who deletes backups?")
+    assert [source.problems for source in check(timeless).sources] == [(), ()]
+    assert [source.problems for source in check(replace(timeless, passages=(old,))).sources] == [("old",)]
 
 
 def test_every_source_is_said_to_be_about_the_question_or_not() -> None:

@@ -22,7 +22,7 @@ from assay.judging.builtin.answerability import EvidenceReading, read_evidence
 from assay.judging.builtin.judges import BuiltinGroundedness, JudgedClaim, mean_probability
 from assay.judging.builtin.plan import VERSION as PLAN_VERSION
 from assay.judging.builtin.plan import check_plan
-from assay.judging.builtin.support import Evidence, EvidenceSentence, consistency, content, coverage
+from assay.judging.builtin.support import Evidence, EvidenceSentence, consistency, content, coverage, remove_marks
 from assay.records.answers import Claim
 from assay.records.research import (
     BUILTIN_CHECK,
@@ -92,20 +92,17 @@ def like_lengths(lengths: Sequence[int]) -> Iterator[list[int]]:
 #
 # Context recall asks whether the passages answer the question and speak of each of its parts; precision which share of
 # the passages is about it; source quality what is known of the sources themselves: whether they contradict each other,
-# were superseded, repeat each other, have anything to say, and how old they are where the question is about a time.
+# were superseded, repeat each other, have anything to say, and how old they are.
 
 RETRIEVAL_VERSION = "2"
 ABOUT = 0.34
 """A passage with this share of the question's words, rare ones counting more, is about it."""
-NEAR_QUESTION = 0.45
-"""Or one whose nearest sentence has this cosine."""
+NEAR_QUESTION = 0.3
+"""With vectors: a passage whose nearest sentence has this cosine is about the question."""
 STALE_DAYS = 5 * 365
-"""Sources older than this are stale. Checked only for questions about a time."""
+"""A source older than this is old: where the question is about a time, or where no source is newer."""
 SHORTEST = 5
 """Words of a passage that can say anything."""
-NEAR_CHECKED = 2
-"""How many top-ranked passages without shared words are compared by meaning: precision depends on the top, and
-a vector costs more than everything else at this checkpoint."""
 COMPARED = 6
 """Sentences near the question that are compared with those of other passages for contradictions."""
 SAME_MATTER = 0.6
@@ -213,24 +210,18 @@ def _shares(asked: AskedQuestion, passages: Sequence[Passage], evidence: Evidenc
 
 
 def _about(asked: AskedQuestion, shares: Sequence[float], evidence: Evidence) -> list[bool]:
-    lexical = [share >= ABOUT for share in shares]
-    unsure = [place for place, on_topic in enumerate(lexical) if not on_topic][:NEAR_CHECKED]
-    near = _near(asked, unsure, evidence)
-    return [on_topic or place in near for place, on_topic in enumerate(lexical)]
-
-
-def _near(asked: AskedQuestion, places: Sequence[int], evidence: Evidence) -> set[int]:
-    """Which of these passages have something near in their sentence with most of the question's words."""
+    """Return whether each passage is about the question: by its nearest sentence, without vectors by its words."""
+    if not evidence.has_vectors:
+        return [share >= ABOUT for share in shares]
     keys = asked.key_stems
     nearest = {
         place: max(own, key=lambda sentence: coverage(keys, sentence.stems, evidence)).text
-        for place in places
+        for place in range(len(shares))
         if (own := [sentence for sentence in evidence.sentences if sentence.passage == place])
     }
-    if not evidence.has_vectors or not nearest:
-        return set()
-    rows = evidence.vectors([asked.text, *nearest.values()])
-    return {place for place, cosine in zip(nearest, rows[1:] @ rows[0], strict=True) if float(cosine) >= NEAR_QUESTION}
+    rows = evidence.vectors([asked.text, *map(remove_marks, nearest.values())])
+    near = {place for place, cosine in zip(nearest, rows[1:] @ rows[0], strict=True) if float(cosine) >= NEAR_QUESTION}
+    return [place in near for place in range(len(shares))]
 
 
 def _problems(
@@ -240,17 +231,21 @@ def _problems(
     problems: list[list[str]] = [[] for _ in passages]
     texts = [" ".join(words(passage.text)) for passage in passages]
     contradicted = _find_contradicted(found)
+    stale = [_is_stale(passage, now) for passage in passages]
     for place, passage in enumerate(passages):
-        stale = now is not None and passage.updated_at is not None and (now - passage.updated_at).days > STALE_DAYS
         holds = {
             SUPERSEDED: passage.superseded,
-            OLD: bool(asked.time) and stale,
+            OLD: stale[place] and (bool(asked.time) or all(stale)),
             REPEATED: texts[place] in texts[:place],
             EMPTY: len(words(passage.text)) < SHORTEST,
             CONTRADICTED: place in contradicted,
         }
         problems[place] += [problem for problem, is_so in holds.items() if is_so]
     return problems
+
+
+def _is_stale(passage: Passage, now: datetime | None) -> bool:
+    return now is not None and passage.updated_at is not None and (now - passage.updated_at).days > STALE_DAYS
 
 
 def _find_contradicted(found: EvidenceReading) -> set[int]:
