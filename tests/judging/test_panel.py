@@ -8,8 +8,21 @@ from collections.abc import Sequence
 import pytest
 from tests.judging.panels import PassingClock, Told, alike, lost, material, panel, result, saying
 
+from assay.judging.panel_options import WEIGHTS
+from assay.judging.roles import builtin_members
 from assay.records.judging import EscalationResult, PanelState, PanelVerdict, RoleOutcome, RoleResult, Trigger
-from assay.records.research import DIMENSIONS, Checkpoint, Material, Role, roles_at
+from assay.records.research import (
+    BUILTIN_CHECK,
+    DIMENSIONS,
+    Checkpoint,
+    Dimension,
+    Material,
+    Plan,
+    PlannedQuery,
+    Role,
+    Synthesis,
+    roles_at,
+)
 
 PLAN, ANSWER = Checkpoint.PLAN, Checkpoint.ANSWER
 
@@ -144,3 +157,42 @@ def test_tokens_are_counted_only_when_every_model_counted() -> None:
     assert verdict.tokens == 10
     silent = PanelVerdict(checkpoint=PLAN, state=PanelState.FULL, results=(counted[0], lost(Role.COVERAGE_CHECKER)))
     assert silent.tokens is None
+
+
+# --- Without a model: one built-in check ---
+
+
+@pytest.mark.parametrize("checkpoint", Checkpoint)
+def test_one_check_owns_what_it_scores_and_there_is_no_spread(checkpoint: Checkpoint) -> None:
+    verdict = panel(builtin_members()).judge(material(checkpoint), deadline_s=20)
+    assert verdict.state is PanelState.FULL
+    assert [result.role for result in verdict.results] == [BUILTIN_CHECK]
+    assert verdict.scores == verdict.results[0].scores
+    assert (verdict.spread, verdict.stood_in, verdict.quiet, verdict.disagreement) == ({}, (), (), "")
+    assert sum(verdict.votes) == 1
+
+
+def test_coherence_is_in_no_aggregate_of_the_built_in_check() -> None:
+    verdict = panel(builtin_members()).judge(material(ANSWER), deadline_s=20)
+    assert list(verdict.not_measured) == [Dimension.COHERENCE.value]
+    assert verdict.aggregate == pytest.approx(
+        sum(WEIGHTS[Dimension(name)] * score for name, score in verdict.scores.items())
+        / sum(WEIGHTS[Dimension(name)] for name in verdict.scores)
+    )
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        material(PLAN, question="???", plan=Plan(question="???", queries=(PlannedQuery(text="zxcv"),))),
+        material(ANSWER, synthesis=Synthesis(text="Not known.", abstained=True, reason="nothing was found")),
+    ],
+    ids=["unreadable question", "refusal"],
+)
+def test_what_cannot_be_measured_has_no_verdict_and_asks_nobody_else(given: Material) -> None:
+    reviewer = Reviewing(0.9)
+    verdict = panel(builtin_members(), reviewer=reviewer).judge(given, deadline_s=20)
+    assert verdict.state is PanelState.NOT_MEASURED
+    assert set(verdict.not_measured) == {dimension.value for dimension in DIMENSIONS[given.checkpoint]}
+    assert (verdict.scores, verdict.aggregate, verdict.triggers) == ({}, None, ())
+    assert reviewer.asked == []
