@@ -71,6 +71,7 @@ bench: $(READY) $(PEERS)
 	@$(if $(DATA),$(BENCH)/bin/python -m bench.search --data $(DATA))
 	@$(if $(DATA),$(BIN)/python -m bench.quality --data $(DATA))
 	@$(if $(DATA),$(BIN)/python -m bench.judge --data $(DATA))
+	@$(if $(DATA),$(BIN)/python -m bench.answers --data $(DATA))
 	@$(if $(DATA),$(BIN)/python -m bench.clicks --data $(DATA))
 	@$(if $(DATA),$(BIN)/python -m bench.clicks --data $(DATA))
 

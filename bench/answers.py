@@ -411,14 +411,8 @@ def table(measured: Sequence[Measured]) -> str:
 
 
 def _table(rows: Sequence[tuple[Measured, AtThreshold]], *, goals: bool) -> list[str]:
-    head = [
-        "set",
-        "AUROC by kind",
-        "answerable declined",
-        "unanswerable answered, by kind",
-        "answers right",
-        "sentences",
-    ]
+    head = ["set", "AUROC by kind", "answerable declined", "unanswerable answered, by kind"]
+    head += ["answers with the whole reference", "its words in them", "sentences"]
     head += ["threshold", "goal: declined"] if goals else []
     lines = [f"| {' | '.join(head)} |", "| " + " | ".join(["---"] * len(head)) + " |"]
     for one, found in rows:
