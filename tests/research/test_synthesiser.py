@@ -211,7 +211,11 @@ def test_the_least_evidence_for_an_answer_is_a_choice() -> None:
     assert ExtractiveSynthesiser(answer_from=min(1.0, confidence + 0.001)).synthesise(question, NOTES).abstained
 
 
-@given(st.lists(st.text(max_size=80), max_size=4), st.text(max_size=60))
+# No store keeps a NUL or half of a surrogate pair, so no passage has one.
+BODY = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=80)
+
+
+@given(st.lists(BODY, max_size=4), st.text(max_size=60))
 def test_whatever_it_is_given_it_cites_or_abstains(bodies: list[str], question: str) -> None:
     passages = tuple(Passage(number=place, text=body) for place, body in enumerate(bodies, start=1))
     found = ExtractiveSynthesiser(answer_from=0.0).synthesise(question, passages)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.text.claims import MOST_CLAIMS, claims, find_citations, without_citations
+from assay.text.claims import MOST_CLAIMS, claims, find_citations, sentences, without_citations
 
 
 def test_each_sentence_is_a_claim_with_its_own_citations() -> None:
@@ -31,3 +31,11 @@ def test_the_number_of_claims_is_bounded() -> None:
 def test_marks_are_read_and_removed() -> None:
     assert find_citations("a [1] b [2;1]") == (1, 2)
     assert without_citations("so it is [1] .") == "so it is."
+
+
+def test_a_mark_at_the_end_of_the_text_belongs_to_the_last_sentence() -> None:
+    assert sentences("Backups run at night. [1] They are kept for 30 days. [2]") == [
+        "Backups run at night. [1]",
+        "They are kept for 30 days. [2]",
+    ]
+    assert [claim.citations for claim in claims("Backups run at night. [1] They are kept. [2][3]")] == [(1,), (2, 3)]

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -165,7 +166,7 @@ def _answer(chosen: Sequence[int], passages: Sequence[Passage], evidence: Eviden
         sentence = evidence.sentences[place]
         number = passages[sentence.passage].number
         statements.append(Statement(text=remove_marks(show_statement(sentence.text)), citations=(number,)))
-        quotes.setdefault(number, sentence.text)
+        quotes.setdefault(number, _find_verbatim(sentence.text, passages[sentence.passage].text))
     by_number = {passage.number: passage for passage in passages}
     return Synthesis(
         text=" ".join(f"{said} [{statement.citations[0]}]" for statement in statements for said in _said(statement)),
@@ -173,6 +174,12 @@ def _answer(chosen: Sequence[int], passages: Sequence[Passage], evidence: Eviden
         citations=tuple(_citation(by_number[number], quote) for number, quote in sorted(quotes.items())),
         confidence=confidence,
     )
+
+
+def _find_verbatim(statement: str, passage: str) -> str:
+    """Return a statement as it stands in its passage, where a line may end within it."""
+    found = re.search(r"\s+".join(map(re.escape, statement.split())), passage)
+    return statement if found is None else found[0]
 
 
 def _said(statement: Statement) -> list[str]:

@@ -21,9 +21,10 @@ from assay.text.terms import words
 LONGEST = 1_000
 """Characters of one sentence."""
 
-# A run of marks is looked at from its first alone: else a line of dots would take the square of its length.
+# A run of marks is looked at from its first alone: else a line of dots would take the square of its length. Citations
+# behind a mark belong to the sentence before them and are never given back, also where they end the text.
 _END = re.compile(
-    r"""(?<![.!?])[.!?]++["')\]\u201d\u2019]*(?:\s*\[\d+(?:\s*,\s*\d+)*\])*\s+(?=["'(\[\u201c\u2018*`]*[^\W_a-z])"""
+    r"""(?<![.!?])[.!?]++["')\]\u201d\u2019]*(?:\s*\[\d+(?:\s*,\s*\d+)*\])*+\s+(?=["'(\[\u201c\u2018*`]*[^\W_a-z])"""
     r"|[\u3002\uff01\uff1f]"
 )
 _MARK = re.compile(r"^(?:[-*+\u2022]|\d{1,3}[.)]|[a-z][.)]|#{1,6}|>)\s+")

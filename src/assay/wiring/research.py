@@ -24,6 +24,7 @@ from assay.analysis.patterns import Caution, cautions_of, find_patterns, issues_
 from assay.analysis.thresholds import RatedSession, tune
 from assay.errors import BadValue, SettingError
 from assay.flags import FlagStates
+from assay.judging.builtin.evaluators import remember_vectors
 from assay.judging.builtin.similar_questions import AlikeQuestions
 from assay.judging.panel import ModelReviewer, Panel
 from assay.judging.panel_options import PanelOptions
@@ -394,6 +395,8 @@ class _Seats:
             )
         self._question = question
         self._models: dict[str, ChatModel] = {}
+        self.embedder = remember_vectors(engine.embedder)
+        """Shared by the built-in check and the synthesiser, which compare the same sentences."""
 
     @property
     def _by_model(self) -> bool:
@@ -422,7 +425,7 @@ class _Seats:
     def members(self, custom: tuple[CustomDimension, ...]) -> Any:
         """Every seat of the panel."""
         if not self._by_model:
-            seated = builtin_members(self.engine.embedder)
+            seated = builtin_members(self.embedder)
         else:
             models = {role: self._model(role.value) for role in Role}
             guard = guard_of(self.engine.store, self.scope)
@@ -443,7 +446,7 @@ class _Seats:
 
     def makers(self, options: ResearchOptions) -> tuple[Any, Any]:
         """Who plans and who answers."""
-        rules = ExtractiveSynthesiser(self.engine.embedder, answer_from=options.answer_from)
+        rules = ExtractiveSynthesiser(self.embedder, answer_from=options.answer_from)
         if not self.asks_models:
             return RulePlanner(), rules
         prompts, guard = self.dealt.prompts, guard_of(self.engine.store, self.scope)

@@ -415,9 +415,20 @@ class BuiltinCheck:
         return self._check(material)
 
 
+class QuestionVectors(CachedEmbedder):
+    """Keeps the vectors of one question while its plan, passages and answer are made and evaluated."""
+
+
+def remember_vectors(embedder: Embedder | None) -> Embedder | None:
+    """Return an embedder that keeps the vectors of one question; one that does already is returned as it is."""
+    if embedder is None or isinstance(embedder, QuestionVectors):
+        return embedder
+    return QuestionVectors(LikeLengths(embedder), REMEMBERED)
+
+
 def builtin_checks(embedder: Embedder | None = None) -> dict[Checkpoint, BuiltinCheck]:
     """Return the check of every checkpoint, by rules. Safe to use from several threads."""
-    remembered = None if embedder is None else CachedEmbedder(LikeLengths(embedder), REMEMBERED)
+    remembered = remember_vectors(embedder)
     checks = {
         Checkpoint.PLAN: (PLAN_VERSION, check_plan),
         Checkpoint.RETRIEVAL: (RETRIEVAL_VERSION, check_retrieval),
