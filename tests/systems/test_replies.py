@@ -67,3 +67,9 @@ def test_scores_that_rise_are_noted_and_the_order_given_counts() -> None:
 def test_anything_else_is_refused_by_name(reply: object, said: str) -> None:
     with pytest.raises(BadValue, match=said.replace("(", r"\(")):
         read_reply(reply)
+
+
+def test_what_stands_beside_an_answer_of_text_belongs_to_it() -> None:
+    found = read_reply({"results": [], "answer": "I do not know.", "abstained": True, "confidence": 0.2})
+    assert found.answer == GivenAnswer(text="I do not know.", abstained=True, confidence=0.2)
+    assert read_reply({"results": [], "answer": "Yes."}).answer == GivenAnswer(text="Yes.")

@@ -121,7 +121,8 @@ def fill_template(template: Any, known: Mapping[str, Any]) -> Any:
 
 # --- Replies of functions and services as `Retrieved` ---
 #
-# A reply is a list of results, or an object that has one under `results` beside `answer`, `stages` and `cost`. A
+# A reply is a list of results, or an object that has one under `results` beside `answer`, `stages` and `cost`. Beside
+# an answer that is text, `abstained`, `confidence` and `references` may stand too. A
 # result is an id, an (id, score) pair, or an object with `id` and whatever else is known: `score`, `text`, `rel_path`,
 # `heading_path`, `chunk_id`. Anything else is refused with a sentence that names it.
 
@@ -153,7 +154,7 @@ def _whole(reply: Mapping[str, Any]) -> Retrieved:
         passages=found.passages,
         stages={str(name): float(spent) for name, spent in (reply.get("stages") or {}).items()},
         notes=found.notes,
-        answer=read_answer(reply.get("answer")),
+        answer=read_answer(_gather_answer(reply)),
         cost=None if reply.get("cost") is None else float(reply["cost"]),
     )
 
@@ -227,6 +228,17 @@ def _score(value: Any, place: int) -> float:
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
         return float(value)
     raise BadValue(f"result {place} has the score {_shorten_repr(value)}", remedy="Use numbers as scores.")
+
+
+_OF_ANSWER = ("references", "abstained", "confidence")
+"""What may stand beside an answer that is given as text."""
+
+
+def _gather_answer(reply: Mapping[str, Any]) -> Any:
+    """Return the answer of a reply; given as text, with what stands beside it."""
+    answer = reply.get("answer")
+    beside = {name: reply[name] for name in _OF_ANSWER if name in reply}
+    return {"text": answer, **beside} if isinstance(answer, str) and beside else answer
 
 
 def read_answer(answer: Any) -> GivenAnswer | None:
