@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.errors import ModelError
-from assay.judging.builtin.answerability import EvidenceReading, RankedSentence, read_evidence
+from assay.judging.builtin.answerability import PASSAGE_SHARE, EvidenceReading, RankedSentence, read_evidence
 from assay.judging.builtin.support import Evidence, content, coverage, remove_marks
 from assay.judging.injection import InjectionGuard, clean, render_passages, render_question
 from assay.judging.rubric import find_errors
@@ -42,8 +42,6 @@ STRICTER = 0.25
 MOST_QUOTES = 5
 VALUE_BONUS = 0.1
 """What a statement gains by having the kind of value that is asked for, such as a price."""
-PASSAGE_SHARE = 0.6
-"""How much of its passage's score counts for a statement: a sentence that fits by chance stands in a poor passage."""
 NEXT_BONUS = 0.1
 """What the statement right behind the first gains: it often completes it."""
 ALSO_FROM = 0.8
@@ -94,15 +92,15 @@ class ExtractiveSynthesiser:
         least = min(self._answer_from + STRICTER, 1.0) if feedback else self._answer_from
         if reading.probability < least:
             return _abstain("the passages do not seem to answer the question", reading.probability)
-        chosen = _choose(asked, passages, reading)
+        chosen = _choose(asked, reading)
         if not chosen:
             return _abstain("no sentence of the passages speaks of the question", reading.probability)
         return _answer(chosen, passages, reading.evidence, reading.probability)
 
 
-def _choose(asked: AskedQuestion, passages: Sequence[Passage], reading: EvidenceReading) -> list[int]:
+def _choose(asked: AskedQuestion, reading: EvidenceReading) -> list[int]:
     """Return the places of the statements to show: the best one, the best for each part, and what adds to them."""
-    worth = {sentence.place: _worth(sentence, passages, reading.evidence) for sentence in reading.ranked}
+    worth = {sentence.place: _worth(sentence) for sentence in reading.ranked}
     ranked = sorted(reading.ranked, key=lambda sentence: (-worth[sentence.place], sentence.place))
     if not ranked or ranked[0].score <= 0:
         return []
@@ -124,10 +122,10 @@ def _is_beside_the_point(sentence: RankedSentence, first: RankedSentence) -> boo
     return bool(first.has_value) and not sentence.has_value
 
 
-def _worth(sentence: RankedSentence, passages: Sequence[Passage], evidence: Evidence) -> float:
+def _worth(sentence: RankedSentence) -> float:
     """How well a statement answers: its own fit, a value of the kind that is asked for, and its passage's score."""
-    passage = passages[evidence.sentences[sentence.place].passage]
-    return sentence.score + (VALUE_BONUS if sentence.has_value else 0.0) + PASSAGE_SHARE * (passage.score or 0.0)
+    value = VALUE_BONUS if sentence.has_value else 0.0
+    return sentence.score + value + PASSAGE_SHARE * sentence.passage_score
 
 
 def _follows(place: int, first: int, evidence: Evidence) -> bool:

@@ -3,7 +3,8 @@
 Two readings, one for each place it is needed:
 
 - `read_evidence`: of passages with the scores of their search. The score of the best passage tells most, how near the
-  best sentence is to the question tells the rest. The pipeline answers, refuses and evaluates by this number.
+  best sentence and its passage are to the question tells the rest. The pipeline answers, refuses and evaluates by
+  this number.
 - `judges.answerable`: of bare texts, where no search is known.
 
 The coefficients were fitted by `bench.answers` on labelled questions of several kinds; `bench/README.md` prints how
@@ -37,6 +38,8 @@ SENTENCES_FROM = 8
 """Passages whose sentences are read: the answer is seldom below them, and each sentence costs time."""
 COMPARED = 16
 """Sentences compared with the question by meaning."""
+PASSAGE_SHARE = 0.5
+"""How much of its passage's score counts for a sentence: one that fits by chance stands in a poor passage."""
 FEWEST_WORDS = 4
 """A shorter sentence is not understandable without its neighbours."""
 
@@ -51,6 +54,8 @@ class RankedSentence:
     """Meaning and words together, 0 to 1."""
     words: float
     """The share of the question's words in it and around it."""
+    passage_score: float
+    """The score of its passage; 0 where no search gave one."""
     has_value: bool | None
     """Whether it has a value of the kind that is asked for; None: any statement may answer."""
 
@@ -85,7 +90,7 @@ def evidence_features(passages: Sequence[Passage], ranked: Sequence[RankedSenten
     return {
         "score": max(passage.score or 0.0 for passage in passages),
         "meaning": max(passage.channels.get("vector", 0.0) for passage in passages),
-        "sentence": ranked[0].score if ranked else 0.0,
+        "sentence": max((one.score + PASSAGE_SHARE * one.passage_score for one in ranked), default=0.0),
         "words": max((sentence.words for sentence in ranked), default=0.0),
     }
 
@@ -113,6 +118,7 @@ def rank_sentences(asked: AskedQuestion, passages: Sequence[Passage], evidence: 
             place=place,
             score=0.25 * sum(shared[place]) + 0.5 * cosines.get(place, sum(shared[place]) / 2),
             words=sum(shared[place]) / 2,
+            passage_score=passages[evidence.sentences[place].passage].score or 0.0,
             has_value=None if kind is None else _has_value(kind, evidence.sentences[place], known),
         )
         for place in nearest
