@@ -335,7 +335,7 @@ async def _measured(client: Client, note: Any) -> None:
     assert not first.is_error, first
     second = await client.call_tool("eval_run", {**asked_for, "mode": "quick"})
     runs = [one.structured_content["run_id"] for one in (first, second)]
-    assert first.structured_content["metrics"]["recall@5"]["scored"] == 5
+    assert first.structured_content["metrics"]["recall@5"]["scored"] == 3, "two of the five have no answer"
     compared = await told(client, "eval_compare", control=runs[0], treatment=runs[1])
     assert list(compared["metrics"]) == ["recall@5"]
     assert any("mode" in change["field"] for change in compared["changed"])

@@ -21,8 +21,8 @@ HERE = "tests/security/examples.py"
 SHARES = {"knowledge": 0.6, "uncertainty": 0.4, "context": 0.6}
 FREE = frozenset({
     "cursor", "limit", "since", "until", "least_score", "most_score", "passed", "failure_type", "failed_dimension",
-    "escalated", "skipped", "judge_failed", "severe", "least_iterations", "most_iterations", "status", "kind", "origin",
-    "source", "tier", "seed", "versions", "prompt_version", "text", "offset", "before", "after",
+    "escalated", "skipped", "judge_failed", "severe", "least_iterations", "most_iterations", "status", "kind",
+    "outcome", "origin", "source", "tier", "seed", "versions", "prompt_version", "text", "offset", "before", "after",
     "action", "all_tenants", "version", "strict", "metric", "allow_lost",
 })  # fmt: skip
 """Optional parameters of queries that name nothing of anybody: they only choose among one's own things."""

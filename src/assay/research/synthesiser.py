@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -175,9 +175,15 @@ def _answer(chosen: Sequence[int], passages: Sequence[Passage], evidence: Eviden
 
 
 def _find_verbatim(statement: str, passage: str) -> str:
-    """Return a statement as it stands in its passage, where a line may end within it."""
-    found = re.search(r"\s+".join(map(re.escape, statement.split())), passage)
-    return statement if found is None else found[0]
+    """Return as much of a statement, from its beginning, as stands in its passage letter for letter.
+
+    A statement may run over the end of a line; then it is quoted up to there.
+    """
+    if statement in passage:
+        return statement
+    parts = statement.split()
+    shared = bisect_left(range(1, len(parts) + 1), True, key=lambda count: " ".join(parts[:count]) not in passage)
+    return " ".join(parts[:shared]) or statement
 
 
 def _said(statement: Statement) -> list[str]:

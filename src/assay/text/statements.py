@@ -16,7 +16,7 @@ _HEADING = re.compile(r"^#{1,6}(?:\s|$)")
 _RULE = re.compile(r"^(?:[-*_=]\s?){3,}$")
 _FENCE = re.compile(r"^(?:`{3,}|~{3,})")
 _ITEM = re.compile(r"^(?:[-*+\u2022]|\d{1,3}[.)])(?:\s+|$)(?:\[[ xX]\](?:\s+|$))?")
-_SEPARATOR = re.compile(r"^\|?[\s:|-]*-[\s:|-]*\|[\s:|-]*$")
+_SEPARATOR_LETTERS = frozenset(" \t:|-")
 _LABELLED = re.compile(r"^[\w. ]{1,40}:\s")
 WRAPPED_FROM = 50
 """A line shorter than this was ended by its writer, not by the width of a page."""
@@ -70,10 +70,15 @@ def _goes_on(unit: str, line: str) -> bool:
 
 
 def _says_nothing(line: str, following: str) -> bool:
-    if not line or _HEADING.match(line) or _RULE.match(line) or _FENCE.match(line) or _SEPARATOR.match(line):
+    if not line or _HEADING.match(line) or _RULE.match(line) or _FENCE.match(line) or _is_separator(line):
         return True
     # A line above a line of = or - is a heading too; a line above the separator names the columns of a table.
-    return bool(re.match(r"^(?:={3,}|-{3,})$", following)) or bool(_is_row(line) and _SEPARATOR.match(following))
+    return bool(re.match(r"^(?:={3,}|-{3,})$", following)) or bool(_is_row(line) and _is_separator(following))
+
+
+def _is_separator(line: str) -> bool:
+    """Return whether a line only separates the head of a table from its rows, such as `| --- | :-: |`."""
+    return "|" in line and "-" in line and set(line) <= _SEPARATOR_LETTERS
 
 
 def _is_row(line: str) -> bool:

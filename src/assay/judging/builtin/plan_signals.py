@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, cached_property
 from importlib.resources import files
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -186,14 +186,26 @@ def _scale_word(cosine: float) -> float:
     return min(MOST_BY_VECTOR, max(0.0, (cosine - UNRELATED) / (RELATED - UNRELATED)))
 
 
-_WORD = r"[\w'.-]+"
-_ALTERNATIVES = re.compile(rf"((?:{_WORD}\s+){{0,4}}{_WORD})\s+or\s+((?:{_WORD}\s*){{1,5}})", re.IGNORECASE)
+_TOKEN = re.compile(r"[\w'.-]+|[^\s\w'.-]")
+"""A word, or a mark that parts words."""
+AROUND_OR = 5
+"""Words that are looked at on either side of an `or`."""
 
 
 def _alternatives(text: str) -> tuple[str, ...]:
     """The few words before and after the first `or`."""
-    found = _ALTERNATIVES.search(text[:FORM])
-    return (found[1].strip(), found[2].strip()) if found else ()
+    tokens = _TOKEN.findall(text[:FORM])
+    for place, token in enumerate(tokens):
+        before = _leading_words(reversed(tokens[:place]))[::-1]
+        after = _leading_words(tokens[place + 1 :])
+        if token.lower() == "or" and before and after:
+            return " ".join(before), " ".join(after)
+    return ()
+
+
+def _leading_words(tokens: Iterable[str]) -> list[str]:
+    """The first few tokens, up to a mark."""
+    return list(islice(takewhile(lambda token: token[0].isalnum() or token[0] in "_'.-", tokens), AROUND_OR))
 
 
 # --- The signals ---
