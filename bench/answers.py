@@ -48,7 +48,8 @@ from assay.testing import FixedClock
 from assay.text.questions import read_question
 from assay.text.statements import statements
 from assay.wiring import open_engine
-from bench.fit_judge import Example, fitted, furthest
+from bench.collections import read_grades, read_lines
+from bench.fit_judge import Example, fitted, keep_coefficients
 from bench.judge import auroc
 from bench.remembered import RememberedEmbedder
 
@@ -67,8 +68,6 @@ PROFILES = {answerability.FOUND: ("score", "meaning", "sentence"), answerability
 SQUAD2 = 600
 """Questions of squad2 that are asked: the first of each paragraph, then the second, until there are so many."""
 PLACE = Path(judges.__file__).parent / answerability.FILE
-SAME = 1e-3
-"""Coefficients nearer than this are the same."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,16 +117,12 @@ def bundled_questions(name: str) -> list[AskedOf]:
 
 def public_questions(folder: Path, name: str) -> list[AskedOf]:
     """Questions of a public collection; in a conversation, with the question that the user asked before."""
-    relevant: dict[str, set[str]] = {}
-    for line in (folder / name / "qrels.tsv").read_text(encoding="utf-8").splitlines()[1:]:
-        question, document, grade = line.split("\t")
-        if int(grade) > 0:
-            relevant.setdefault(question, set()).add(document)
-    found = [_public(line, relevant) for line in _lines(folder / name / "queries.jsonl") if line["text"].strip()]
+    graded = read_grades(folder / name / "qrels.tsv")
+    found = [_public(line, graded) for line in read_lines(folder / name / "queries.jsonl") if line["text"].strip()]
     return _spread(found, SQUAD2) if name == "squad2" else found
 
 
-def _public(line: dict[str, Any], relevant: dict[str, set[str]]) -> AskedOf:
+def _public(line: dict[str, Any], graded: dict[str, dict[str, int]]) -> AskedOf:
     about = line["metadata"]
     said = str(about.get("answerability", "")).lower()
     answerable = said in {"answerable", "partial"} if said else bool(about["answerable"])
@@ -139,7 +134,7 @@ def _public(line: dict[str, Any], relevant: dict[str, set[str]]) -> AskedOf:
         answerable=answerable,
         kind="" if answerable else said or "unanswerable",
         group=about.get("paragraph") or about.get("passage") or line["_id"].split("<")[0],
-        answering=frozenset(relevant.get(line["_id"], ())),
+        answering=frozenset(one for one, grade in graded.get(line["_id"], {}).items() if grade > 0),
         references=tuple(text for text in references if text) if answerable else (),
     )
 
@@ -154,13 +149,8 @@ def _spread(questions: Sequence[AskedOf], most: int) -> list[AskedOf]:
     return turns[:most]
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8") as file:
-        yield from map(json.loads, file)
-
-
 def _drafts(folder: Path, name: str) -> Iterator[Draft]:
-    for line in _lines(folder / name / "corpus.jsonl"):
+    for line in read_lines(folder / name / "corpus.jsonl"):
         if line["text"].strip():
             title = (line.get("title") or "").strip() or line["_id"]
             yield Draft(title=title, body=line["text"], format=Format.TEXT, source_id=line["_id"])
@@ -444,18 +434,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for name, searched in sets.items()
         ]
     print(json.dumps([asdict(one) for one in measured]) if options.json else table(measured))
-    return _keep(fit(sets), embedder.model, write=options.write) if options.data else 0
-
-
-def _keep(profiles: dict[str, Any], model: str, *, write: bool) -> int:
-    if write:
-        stored = {"embedder": model, "profiles": profiles}
-        PLACE.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
-        print(f"wrote {len(profiles)} profiles")
-        return 0
-    gap = furthest(profiles, json.loads(PLACE.read_text(encoding="utf-8"))["profiles"])
-    print(f"largest difference to the coefficients in the repository: {gap:.2g}")
-    return int(gap > SAME)
+    return keep_coefficients(fit(sets), embedder.model, PLACE, write=options.write) if options.data else 0
 
 
 if __name__ == "__main__":

@@ -43,14 +43,14 @@ class Collection:
 def load(folder: Path, name: str) -> Collection:
     """Read one collection."""
     place = folder / name
-    graded = _judgments(place / "qrels.tsv")
+    graded = read_grades(place / "qrels.tsv")
     questions = {
         str(line["_id"]): str(line["text"])
-        for line in _lines(place / "queries.jsonl")
+        for line in read_lines(place / "queries.jsonl")
         if max(graded.get(line["_id"], {}).values(), default=0) > 0 and not _held_out(name, line)
     }
     documents = [
-        Document(line["_id"], line.get("title") or "", line["text"]) for line in _lines(place / "corpus.jsonl")
+        Document(line["_id"], line.get("title") or "", line["text"]) for line in read_lines(place / "corpus.jsonl")
     ]
     return Collection(
         name=name, documents=documents, questions=questions, judgments={one: graded[one] for one in questions}
@@ -62,12 +62,14 @@ def _held_out(name: str, question: Mapping[str, Any]) -> bool:
     return split is not None and question.get("metadata", {}).get("split") == split
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the object of every line."""
     with path.open(encoding="utf-8") as file:
         yield from map(json.loads, file)
 
 
-def _judgments(path: Path) -> dict[str, dict[str, int]]:
+def read_grades(path: Path) -> dict[str, dict[str, int]]:
+    """Read grades by question and document from a file with a header."""
     found: dict[str, dict[str, int]] = {}
     with path.open(encoding="utf-8") as file:
         next(file)
@@ -80,7 +82,7 @@ def _judgments(path: Path) -> dict[str, dict[str, int]]:
 def headings(folder: Path) -> list[str]:
     """Titles and headings of the Kubernetes documentation, as somebody might ask for them; each once, in order."""
     asked: dict[str, None] = {}
-    for line in _lines(folder / "docs_kubernetes" / "notes.jsonl"):
+    for line in read_lines(folder / "docs_kubernetes" / "notes.jsonl"):
         path = line["metadata"]["heading_path"]
         question = f"{path[-1]} in {line['title']}?" if path and path[-1] != line["title"] else line["title"]
         if len(question.split()) > 1:

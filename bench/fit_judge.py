@@ -162,6 +162,18 @@ def furthest(found: dict[str, Any], stored: dict[str, Any]) -> float:
     return max(gaps)
 
 
+def keep_coefficients(profiles: dict[str, Any], model: str, place: Path, *, write: bool) -> int:
+    """Write coefficients to a file, or say how far they are from those in it; 1 when they differ."""
+    if write:
+        stored = {"embedder": model, "profiles": profiles}
+        place.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+        print(f"wrote {len(profiles)} profiles")
+        return 0
+    gap = furthest(profiles, json.loads(place.read_text(encoding="utf-8"))["profiles"])
+    print(f"largest difference to the coefficients in the repository: {gap:.2g}")
+    return int(gap > SAME)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Fit, and write or compare."""
     parser = argparse.ArgumentParser(prog="python -m bench.fit_judge", description=__doc__)
@@ -172,14 +184,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         embedder = RememberedEmbedder(load_bundled(), asked.cache or Path(folder))
         profiles = fit_all(asked.data, embedder)
-    if asked.write:
-        stored = {"embedder": embedder.model, "profiles": profiles}
-        PLACE.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
-        print(f"wrote {len(profiles)} profiles")
-        return 0
-    gap = furthest(profiles, json.loads(PLACE.read_text(encoding="utf-8"))["profiles"])
-    print(f"largest difference to the coefficients in the repository: {gap:.2g}")
-    return int(gap > SAME)
+    return keep_coefficients(profiles, embedder.model, PLACE, write=asked.write)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -29,6 +28,7 @@ from assay.systems.assay_engine import take_in
 from assay.testing import FixedClock
 from assay.text.questions import key_words
 from assay.wiring import open_engine
+from bench.collections import read_grades, read_lines
 
 # --- What is known of a question ---
 
@@ -173,7 +173,7 @@ REFERENCES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 def load_collection(folder: Path, name: str) -> QuestionSet:
     """Read some answerable questions of a public collection, and documents around them."""
     place = folder / name
-    grades = _read_grades(place / "qrels.tsv")
+    grades = read_grades(place / "qrels.tsv")
     read_reference = REFERENCES[name]
     questions = [
         LabelledQuestion(
@@ -183,14 +183,14 @@ def load_collection(folder: Path, name: str) -> QuestionSet:
             related=frozenset(grades[line["_id"]]),
             reference=read_reference(line["metadata"]),
         )
-        for line in _lines(place / "queries.jsonl")
+        for line in read_lines(place / "queries.jsonl")
         if (needed := frozenset(key for key, grade in grades.get(line["_id"], {}).items() if grade > 0))
         and len(key_words(line["text"])) >= FEWEST_KEY_WORDS
         and (read_reference is _read_nothing or read_reference(line["metadata"]))
     ]
     chosen = questions[:: max(1, len(questions) // MOST_QUESTIONS)][:MOST_QUESTIONS]
     needed_by_any = frozenset().union(*(question.related for question in chosen))
-    lines = sorted(_lines(place / "corpus.jsonl"), key=lambda line: line["_id"] not in needed_by_any)
+    lines = sorted(read_lines(place / "corpus.jsonl"), key=lambda line: line["_id"] not in needed_by_any)
     return QuestionSet(
         name=name,
         documents=tuple(
@@ -199,21 +199,6 @@ def load_collection(folder: Path, name: str) -> QuestionSet:
         ),
         questions=tuple(chosen),
     )
-
-
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8") as file:
-        yield from map(json.loads, file)
-
-
-def _read_grades(path: Path) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = {}
-    with path.open(encoding="utf-8") as file:
-        next(file)
-        for line in file:
-            question, document, grade = line.rstrip("\n").split("\t")
-            found.setdefault(question, {})[document] = int(grade)
-    return found
 
 
 # --- Asking: a store for each set, planned and searched as `assay ask` does ---

@@ -15,6 +15,9 @@ from assay.records import values
 from assay.records.fields import one_of, require
 from assay.records.research import Checkpoint
 
+ANSWER_FROM = 0.5
+"""Passages less likely to answer a question than this are not made into an answer."""
+
 
 class FailAction(StrEnum):
     """What a checkpoint that was scored and did not pass does to the answer; one that was not scored does nothing."""
@@ -64,7 +67,7 @@ class ResearchOptions:
     """Whether an answer that fails is made again, once."""
     synthesis_s: float = 60.0
     """How long making one answer may take."""
-    answer_from: float = 0.5
+    answer_from: float = ANSWER_FROM
     """Without a model: how likely the passages must answer a question for it to be answered. Higher: fewer wrong
     answers, and fewer answers; `bench/README.md` prints the curve."""
     results: int = 8

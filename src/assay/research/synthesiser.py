@@ -19,6 +19,7 @@ from assay.judging.rubric import find_errors
 from assay.models.chat import ChatModel, ChatRequest, Message, storable
 from assay.models.structured import UnreadableReply, ask_structured, last_object
 from assay.records.research import Citation, Passage, Plan, QuestionKind, Statement, Synthesis
+from assay.research.options import ANSWER_FROM
 from assay.text.claims import sentences
 from assay.text.questions import AskedQuestion, key_words, read_question
 from assay.text.statements import show_statement
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 # with the statement that fits the question best, and has as few others as the question needs. Text in a passage that
 # gives instructions is a text like any other.
 
-ANSWER_FROM = 0.5
-"""Passages less likely to answer than this are not made into an answer; `research.answer_from` of the settings."""
 STRICTER = 0.25
 """A second answer needs this much more than the first, which failed its evaluation."""
 MOST_QUOTES = 5
