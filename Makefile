@@ -58,8 +58,10 @@ bench: $(READY) $(PEERS)
 	@$(BIN)/python -m bench.saves
 	@$(BIN)/python -m bench.poisoning
 	@$(BIN)/python -m bench.feedback
+	@$(BIN)/python -m bench.repeated_searches
 	@$(BIN)/python -m bench.shadow
 	@$(BIN)/python -m bench.ladder
+	@$(BIN)/python -m bench.false_decisions
 	@$(BIN)/python -m bench.tune --embedder minilm
 	@$(BIN)/python -m bench.intent
 	@$(BIN)/python -m bench.defects $(if $(DATA),--data $(DATA))
@@ -73,7 +75,7 @@ bench: $(READY) $(PEERS)
 	@$(if $(DATA),$(BIN)/python -m bench.judge --data $(DATA))
 	@$(if $(DATA),$(BIN)/python -m bench.answers --data $(DATA))
 	@$(if $(DATA),$(BIN)/python -m bench.clicks --data $(DATA))
-	@$(if $(DATA),$(BIN)/python -m bench.clicks --data $(DATA))
+	@$(if $(DATA),$(BIN)/python -m bench.admission --data $(DATA))
 
 soak: $(READY)
 	@$(BIN)/python -m pytest -q -m slow

@@ -64,7 +64,7 @@ GOALS = {"hotel": 0.15, "vault": 0.35, "clapnq": 0.30, "mtrag": 0.30}
 """The share of answerable questions that may be declined there."""
 COUNTED = {"hotel": (TAKEN,), "vault": (TAKEN,), "clapnq": ("unanswerable",), "mtrag": ("unanswerable",), "squad2": ()}
 """The unanswerable questions of each set that its threshold of 15 % is taken from."""
-PROFILES = {answerability.FOUND: ("score", "meaning", "sentence"), answerability.FOUND_WORDS: ("words",)}
+PROFILES = {answerability.FOUND: ("score", "standing", "sentence"), answerability.FOUND_WORDS: ("words",)}
 SQUAD2 = 600
 """Questions of squad2 that are asked: the first of each paragraph, then the second, until there are so many."""
 PLACE = Path(judges.__file__).parent / answerability.FILE
@@ -429,12 +429,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         embedder = RememberedEmbedder(load_bundled(), cache)
         names = (*BUNDLED, *(PUBLIC if options.data else ()))
         sets = {name: search_set(name, options.data, cache, embedder) for name in names}
+        # Before measuring: answers are made by the coefficients in the repository, which may know other features.
+        code = keep_coefficients(fit(sets), embedder.model, PLACE, write=options.write) if options.data else 0
         measured = [
             measure(name, searched, fit(sets, left_out=name)[answerability.FOUND], embedder)
             for name, searched in sets.items()
         ]
     print(json.dumps([asdict(one) for one in measured]) if options.json else table(measured))
-    return keep_coefficients(fit(sets), embedder.model, PLACE, write=options.write) if options.data else 0
+    return code
 
 
 if __name__ == "__main__":

@@ -3,12 +3,17 @@
 `--data` names the folder of the collections; `ubi_esci` holds impressions and clicks of simulated shoppers, and grades
 of the products for the same queries. An item's showings are its impressions; a click without one counts as one. What is
 compared is how well each number tells the exact matches from the others (area under the ROC curve over all graded
-pairs, ties by half), with the interval of the difference from resampled pairs.
+pairs, ties by half), with the interval of the difference from resampled pairs. Then the labels that the product would
+keep (`online.labels`): how many there are, and how often they agree.
+
+`openbandit` has showings of the same items by a policy that learned and by a random one. Labels come from the first;
+whether an item is clicked more than its places explain comes from the second, where every item had the same chance.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -18,6 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.online.labels import SURE
+from assay.statistics.intervals import wilson
 from assay.statistics.online_tests import Attraction, Showing, attractions
 
 EXACT = 100.0
@@ -89,11 +96,47 @@ def differences(raw: Values, taken_out: Values, exact: NDArray[np.bool_], rng: n
     return np.asarray(gains)
 
 
+def read_bandit(path: Path) -> list[Showing]:
+    """What a policy showed where, and whether it was clicked; there is one question: what to recommend."""
+    with path.open(encoding="utf-8") as lines:
+        return [
+            Showing("recommend", row["item_id"], int(row["position"]), row["click"] == "1")
+            for row in csv.DictReader(lines)
+        ]
+
+
+def label(attraction: Attraction) -> bool | None:
+    """Return what the product would keep of an item: used more, used less, or None where that cannot be told."""
+    above = attraction.above_average
+    return True if above >= SURE else False if above <= 1.0 - SURE else None
+
+
+def show_agreement(name: str, labels: Sequence[tuple[bool, bool]], pairs: int) -> str:
+    """Say how many labels there are, and how many agree with what is known."""
+    if not labels:
+        return f"{name}: no label among {pairs} pairs: too few clicks to tell."
+    same = sum(made == known for made, known in labels)
+    limits = wilson(same, len(labels))
+    return (
+        f"{name}: {len(labels)} labels among {pairs} pairs, {same} agree"
+        f" ({same / len(labels):.0%} [{limits.low:.0%}, {limits.high:.0%}])"
+    )
+
+
+def compare_policies(folder: Path) -> str:
+    """Labels from what the learning policy showed, held against the random one."""
+    learned, drawn = (attractions(read_bandit(folder / name / "men" / "men.csv")) for name in ("bts", "random"))
+    both = learned.keys() & drawn.keys()
+    labels = [(made, drawn[key].ratio > 1.0) for key in sorted(both) if (made := label(learned[key])) is not None]
+    return show_agreement("openbandit, learning policy against random", labels, len(both))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the figures; 1 when the click model is not better."""
     parser = argparse.ArgumentParser(prog="python -m bench.clicks", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="the folder of the collections")
-    folder = parser.parse_args(arguments).data / "ubi_esci" / "raw"
+    data = parser.parse_args(arguments).data
+    folder = data / "ubi_esci" / "raw"
     seen = showings(folder / "ubi_queries_events.ndjson")
     known = grades(folder / "esci_us_judgments.json")
     pairs = [Graded(one, known[key] >= EXACT) for key, one in attractions(seen).items() if key in known]
@@ -107,6 +150,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"which {int(exact.sum())} are exact and {sum(pair.attraction.clicks > 0 for pair in pairs)} were clicked.")
     print(f"raw click-through          AUC {before:.3f}")
     print(f"clicks over expected       AUC {after:.3f}   gain {after - before:+.3f} [{low:+.3f}, {high:+.3f}]")
+    labels = [(made, pair.exact) for pair in pairs if (made := label(pair.attraction)) is not None]
+    print(show_agreement("ubi_esci, against exact matches", labels, len(pairs)))
+    print(compare_policies(data / "openbandit" / "raw"))
     return int(after <= before)
 
 

@@ -3,6 +3,15 @@
 Each scenario has a tenant of its own in a store that is thrown away: the old note is there, the new one is saved with
 the gate enforced. Fails when an update, a negation or a changed number is rejected or merged away, or when one of two
 notes that are both true is superseded, in either set.
+
+Then the short notes of `data/short_notes.jsonl`, each saved alone: how much junk the gate accepts and how many real
+notes it refuses. Fails when it refuses a real note of the first two sets.
+
+Then the pairs of sentences of `data/word_order.jsonl`: paraphrases in another order, which are to agree, and reversals,
+which are not.
+
+`--cases FILE` measures scenarios of another author instead: lines of JSON with `id`, `kind`, `old`, `new` and
+`expected`, one of store, duplicate, merge, supersede, contradict_keep_both.
 """
 
 from __future__ import annotations
@@ -12,10 +21,11 @@ import json
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
@@ -26,8 +36,9 @@ from assay.evaluation.datasets.bundled import FILES, load_scenarios
 from assay.flags import Flags
 from assay.index import Indexes
 from assay.memory.saving import SaveOptions, Saver
+from assay.memory.saving.agreement import compare_statements
 from assay.metrics.write_path import SaveConfusion, save_confusion
-from assay.records import SaveDecision, SaveOutcome, SaveTrial, Scope
+from assay.records import Draft, SaveDecision, SaveOutcome, SaveTrial, Scope
 from assay.records.saving import Scenario
 from assay.storage import Store, open_store
 from assay.testing import FixedClock
@@ -51,10 +62,11 @@ class Trial(NamedTuple):
         return self.outcome.decision in self.scenario.forbidden
 
 
-def run(scenarios: Sequence[Scenario], embedder: Embedder, folder: Path) -> list[Trial]:
-    """Save every scenario, each for a tenant of its own."""
+@contextmanager
+def open_saver(embedder: Embedder) -> Iterator[tuple[Saver, Flags, Store]]:
+    """Open a saver over a store that is thrown away, whose gate enforces from the first day."""
     clock = FixedClock()
-    with open_store(folder / "saves.db", clock=clock) as store:
+    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "saves.db", clock=clock) as store:
         store.checkpoints.create("empty")
         indexes = Indexes(store, None, clock=clock)
         flags = Flags(clock=clock)
@@ -67,17 +79,26 @@ def run(scenarios: Sequence[Scenario], embedder: Embedder, folder: Path) -> list
             clock=clock,
             options=SaveOptions(warn_only=timedelta(0)),
         )
-        trials = [Trial(one, _save(one, saver, flags, store)) for one in scenarios]
+        yield saver, flags, store
         indexes.close()
-    return trials
+
+
+def run(scenarios: Sequence[Scenario], embedder: Embedder) -> list[Trial]:
+    """Save every scenario, each for a tenant of its own."""
+    with open_saver(embedder) as (saver, flags, store):
+        return [Trial(scenario, _save(scenario, saver, flags, store)) for scenario in scenarios]
 
 
 def _save(scenario: Scenario, saver: Saver, flags: Flags, store: Store) -> SaveOutcome:
-    scope = Scope(tenant=scenario.id)
-    flags.activate(store, scope, "save_quality_gate")
-    flags.review(store, scope, "save_quality_gate")
+    scope = _enforce(Scope(tenant=scenario.id), flags, store)
     saver.save(scope, scenario.old, gated=False)
     return saver.save(scope, scenario.new)
+
+
+def _enforce(scope: Scope, flags: Flags, store: Store) -> Scope:
+    flags.activate(store, scope, "save_quality_gate")
+    flags.review(store, scope, "save_quality_gate")
+    return scope
 
 
 def confusion(trials: Sequence[Trial]) -> SaveConfusion:
@@ -107,22 +128,186 @@ def shown(console: Console, name: str, trials: Sequence[Trial]) -> None:
     console.print("  ".join(f"{kind} {right[kind]}/{count}" for kind, count in kinds.items()), highlight=False)
 
 
+# --- Short notes: junk that is to be refused, and real notes that are not ---
+
+SHORT_NOTES = Path(__file__).parent / "data" / "short_notes.jsonl"
+
+
+class ShortNote(NamedTuple):
+    """A short note by hand, and what the gate did with it."""
+
+    label: str
+    """`junk` or `real`."""
+    kind: str
+    set: str
+    """`development`; `held out`: written with it, and only its score was looked at; `fresh`: written afterwards."""
+    title: str
+    body: str
+    refused: bool
+
+    @property
+    def wrong(self) -> bool:
+        """Whether junk was accepted or a real note refused."""
+        return self.refused != (self.label == "junk")
+
+
+def save_short_notes(embedder: Embedder) -> list[ShortNote]:
+    """Save every short note alone, for a tenant of its own."""
+    rows = [json.loads(line) for line in SHORT_NOTES.read_text(encoding="utf-8").splitlines()]
+    notes = []
+    with open_saver(embedder) as (saver, flags, store):
+        for number, row in enumerate(rows):
+            scope = _enforce(Scope(tenant=f"note-{number}"), flags, store)
+            outcome = saver.save(scope, Draft(title=row["title"], body=row["body"]))
+            notes.append(ShortNote(**row, refused=outcome.decision is SaveDecision.REJECT))
+    return notes
+
+
+def show_short_notes(console: Console, notes: Sequence[ShortNote]) -> None:
+    """Print both error rates of each set, and every mistake."""
+    table = Table(title="Short notes, saved alone with the gate enforced")
+    for heading in ("set", "junk accepted", "real notes refused"):
+        table.add_column(heading, justify="left" if heading == "set" else "right")
+    for name in dict.fromkeys(note.set for note in notes):
+        table.add_row(name, *(_describe_wrong(notes, name, label) for label in ("junk", "real")))
+    console.print(table)
+    for note in notes:
+        if note.wrong:
+            console.print(f"  {note.set}, {note.label}: {note.title!r} / {note.body!r}", highlight=False, markup=False)
+
+
+def _describe_wrong(notes: Sequence[ShortNote], name: str, label: str) -> str:
+    own = [note for note in notes if note.set == name and note.label == label]
+    return f"{sum(note.wrong for note in own)} of {len(own)}"
+
+
+# --- Word order: paraphrases and reversals ---
+
+WORD_ORDER = Path(__file__).parent / "data" / "word_order.jsonl"
+
+
+class OrderedPair(NamedTuple):
+    """Two sentences with the same words in another order, and whether they are taken to agree."""
+
+    kind: str
+    """`paraphrase` or `reversal`."""
+    set: str
+    old: str
+    new: str
+    agrees: bool
+
+    @property
+    def wrong(self) -> bool:
+        """Whether a paraphrase contradicts, or a reversal agrees."""
+        return self.agrees != (self.kind == "paraphrase")
+
+
+def compare_ordered_pairs() -> list[OrderedPair]:
+    """Compare every pair."""
+    rows = [json.loads(line) for line in WORD_ORDER.read_text(encoding="utf-8").splitlines()]
+    return [OrderedPair(**row, agrees=compare_statements(row["old"], row["new"]).agrees) for row in rows]
+
+
+def show_ordered_pairs(console: Console, pairs: Sequence[OrderedPair]) -> None:
+    """Print both error rates of each set, and every mistake."""
+    table = Table(title="Word order")
+    for heading in ("set", "paraphrases that contradict", "reversals that agree"):
+        table.add_column(heading, justify="left" if heading == "set" else "right")
+    for name in dict.fromkeys(pair.set for pair in pairs):
+        own = [[pair for pair in pairs if (pair.set, pair.kind) == (name, kind)] for kind in ("paraphrase", "reversal")]
+        table.add_row(name, *(f"{sum(pair.wrong for pair in kind)} of {len(kind)}" for kind in own))
+    console.print(table)
+    for pair in pairs:
+        if pair.wrong:
+            console.print(f"  {pair.set}, {pair.kind}: {pair.old} / {pair.new}", highlight=False, markup=False)
+
+
+# --- Scenarios of another author ---
+
+EXPECTED = ("store", "contradict_keep_both", "duplicate", "merge", "supersede")
+
+
+class OutsideCase(NamedTuple):
+    """A scenario of another author, and what the save did."""
+
+    id: str
+    kind: str
+    expected: str
+    outcome: SaveOutcome
+
+    @property
+    def decided(self) -> str:
+        """The decision, with a `contradicts` edge told apart from a plain store."""
+        return "contradicts" if self.outcome.contradicts else self.outcome.decision.value
+
+
+def save_outside_cases(file: Path, embedder: Embedder) -> list[OutsideCase]:
+    """Save every scenario of a file, each for a tenant of its own."""
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    cases = []
+    with open_saver(embedder) as (saver, flags, store):
+        for row in rows:
+            scope = _enforce(Scope(tenant=row["id"]), flags, store)
+            saver.save(scope, _draft(row["old"]), gated=False)
+            cases.append(OutsideCase(row["id"], row["kind"], row["expected"], saver.save(scope, _draft(row["new"]))))
+    return cases
+
+
+def _draft(row: dict[str, Any]) -> Draft:
+    return Draft(title=row["title"], body=row["body"], triggers=tuple(row["triggers"]))
+
+
+def show_outside_cases(console: Console, cases: Sequence[OutsideCase]) -> None:
+    """Print what was decided for each expectation."""
+    columns = ("store", "contradicts", "reject", "merge", "supersede")
+    table = Table(title=f"{len(cases)} scenarios, expected (rows) against decided (columns)")
+    for heading in ("", *columns):
+        table.add_column(heading, justify="right" if heading else "left")
+    counted = Counter((case.expected, case.decided) for case in cases)
+    for expected in EXPECTED:
+        table.add_row(expected, *(str(counted[expected, decided]) for decided in columns))
+    console.print(table)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.saves", description=__doc__)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--cases", type=Path, metavar="FILE", help="measure the scenarios of this file instead")
     asked = parser.parse_args(arguments)
     embedder = load_bundled()
-    found = {}
-    for name in FILES:
-        with tempfile.TemporaryDirectory() as folder:
-            found[name] = run(load_scenarios(name), embedder, Path(folder))
+    console = Console(width=120)
+    if asked.cases is not None:
+        cases = save_outside_cases(asked.cases, embedder)
+        if asked.json:
+            print(json.dumps([_plain_case(case) for case in cases], indent=2))
+        else:
+            show_outside_cases(console, cases)
+        return 0
+    found = {name: run(load_scenarios(name), embedder) for name in FILES}
+    notes, pairs = save_short_notes(embedder), compare_ordered_pairs()
     if asked.json:
-        print(json.dumps({name: [_plain(trial) for trial in trials] for name, trials in found.items()}, indent=2))
+        plain = {name: [_plain(trial) for trial in trials] for name, trials in found.items()}
+        more = {"short notes": [note._asdict() for note in notes], "word order": [pair._asdict() for pair in pairs]}
+        print(json.dumps({**plain, **more}, indent=2, ensure_ascii=False))
     else:
-        console = Console(width=120)
         for name, trials in found.items():
             shown(console, name, trials)
-    return int(any(trial.lost for trials in found.values() for trial in trials))
+        show_short_notes(console, notes)
+        show_ordered_pairs(console, pairs)
+    lost = any(trial.lost for trials in found.values() for trial in trials)
+    return int(lost or any(note.wrong and note.label == "real" for note in notes if note.set != "fresh"))
+
+
+def _plain_case(case: OutsideCase) -> dict[str, object]:
+    nearest = case.outcome.nearest
+    return {
+        "id": case.id,
+        "kind": case.kind,
+        "expected": case.expected,
+        "decided": case.decided,
+        "similarity": nearest[0].similarity if nearest else None,
+        "reasons": list(nearest[0].reasons) if nearest else [],
+    }
 
 
 def _plain(trial: Trial) -> dict[str, object]:

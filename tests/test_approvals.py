@@ -155,6 +155,7 @@ def test_a_named_file_that_is_not_there_is_refused(project: Path) -> None:
         ('db = "postgresql://localhost/notes"\n', {"db"}),
         ('[postgres]\nprograms = "bin"\n', {"postgres.programs"}),
         ('[embedder]\nkind = "local"\nfolder = "model"\n', {"embedder.folder"}),
+        ('[rerank]\nfolder = "model"\ndepth = 10\nthreshold = 0.5\n', {"rerank.folder"}),
         ('[network]\nallow = "https://attacker.example"\n', {"network.allow"}),
         ('[research.custom.tone]\npython = "evil:run"\n', {"research.custom.tone.python"}),
         ('[research.custom.tone]\nrubric = "tone.toml"\n', set()),

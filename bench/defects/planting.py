@@ -178,7 +178,7 @@ def _show_passages(asked: ResearchedQuestion) -> Material | None:
 
 def _find_like(passage: Passage, other: Passage) -> Passage:
     """Return a passage as if it had been found in place of another: with its scores."""
-    return replace(passage, score=other.score, channels=other.channels)
+    return replace(passage, score=other.score, channels=other.channels, standing=other.standing)
 
 
 def _list_without_needed(asked: ResearchedQuestion) -> tuple[Passage, ...]:

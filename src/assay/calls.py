@@ -19,6 +19,7 @@ from assay.records import (
     FolderMode,
     Format,
     Intent,
+    JudgmentSource,
     LoggedQuery,
     MemoryPage,
     MemoryStatus,
@@ -31,11 +32,15 @@ from assay.records import (
     SearchResult,
     SessionSummary,
     TaskEnded,
+    TaskOutcome,
+    TaskOutcomes,
     TaskRecord,
     Tier,
+    TierChange,
     Why,
 )
 from assay.records.access import Access, CreatedToken, SignInLine, SignInList, TokenLine, TokenList
+from assay.records.attribution import Attribution
 from assay.records.flags import (
     CollectedVotes,
     FlagList,
@@ -43,6 +48,8 @@ from assay.records.flags import (
     LadderList,
     LadderPage,
     LadderStep,
+    ShadowList,
+    ShadowSummary,
     TrialState,
     VoteKind,
     WatchedChanges,
@@ -61,10 +68,14 @@ from assay.records.memory_list import HealthReport
 from assay.verbs import Verb, auditing, health, reading, searching, usage
 from assay.verbs import access as access_verbs
 from assay.verbs import flags as flag_verbs
+from assay.verbs import judgments as judgment_verbs
 from assay.verbs import ladder as ladder_verbs
 from assay.verbs import learning as learning_verbs
 from assay.verbs import memory as memory_verbs
 from assay.verbs import sessions as session_verbs
+from assay.verbs import variants as variant_verbs
+from assay.verbs.judgments import CollectedJudgments, JudgmentPage, JudgmentStatus, KeptJudgments, ModelGrades
+from assay.verbs.variants import RemovedVariant
 
 Result = TypeVar("Result")
 
@@ -132,7 +143,9 @@ class MemoryCalls(ABC):
         include_superseded: bool = False,
         channels: Sequence[Channel | str] | None = None,
         session_id: str | None = None,
+        context_type: str | None = None,
         token_budget: int | None = None,
+        tokens_used: int = 0,
         explain: bool = False,
     ) -> SearchResult:
         """Find memories: hits with score, title and text; with `explain`, every number behind the score, and steps."""
@@ -152,7 +165,9 @@ class MemoryCalls(ABC):
             include_superseded=include_superseded,
             channels=channels,
             session_id=session_id,
+            context_type=context_type,
             token_budget=token_budget,
+            tokens_used=tokens_used,
             explain=explain,
         )
 
@@ -163,11 +178,23 @@ class MemoryCalls(ABC):
         token_budget: int = 2_000,
         k: int = 20,
         folder: str | None = None,
+        context_type: str | None = None,
+        tokens_used: int = 0,
         session_id: str | None = None,
     ) -> PackedContext:
-        """Pack everything to know for a task into a token budget: standing rules first, then what is relevant."""
+        """Pack everything to know for a task into a token budget: standing rules first, then what is relevant.
+
+        `tokens_used` is what your context already holds of the budget.
+        """
         return self._call(
-            searching.CONTEXT, query=query, token_budget=token_budget, k=k, folder=folder, session_id=session_id
+            searching.CONTEXT,
+            query=query,
+            token_budget=token_budget,
+            k=k,
+            folder=folder,
+            context_type=context_type,
+            tokens_used=tokens_used,
+            session_id=session_id,
         )
 
     def match_triggers(self, text: str, *, k: int | None = None, session_id: str | None = None) -> SearchResult:
@@ -226,6 +253,10 @@ class MemoryCalls(ABC):
         """
         return self._call(memory_verbs.UPDATE, memory_id=memory_id, automated=automated, **changes)
 
+    def tier(self, memory_id: str, tier: Tier | str, *, reason: str = "") -> TierChange:
+        """Change the tier of a memory in place; the answer names the tier it had, which undoes the change."""
+        return self._call(memory_verbs.TIER, memory_id=memory_id, tier=tier, reason=reason)
+
     def erase(self, memory_id: str, *, versions: bool = False) -> ErasedMemory:
         """Erase a memory to the last byte, as `forget` does, and count what was erased."""
         return self._call(reading.ERASE, memory_id=memory_id, versions=versions)
@@ -267,13 +298,69 @@ class MemoryCalls(ABC):
         """Every flag as it stands."""
         return self._call(flag_verbs.LIST)
 
-    def set_flag(self, name: str, percent: int | None = None, *, shadow: bool | None = None) -> FlagState:
-        """Switch a flag: 0 is off, 100 is on for everybody; what is None stays as it was."""
-        return self._call(flag_verbs.SET, name=name, percent=percent, shadow=shadow)
+    def set_flag(
+        self,
+        name: str,
+        percent: int | None = None,
+        *,
+        shadow: bool | None = None,
+        graduates_itself: bool | None = None,
+    ) -> FlagState:
+        """Switch a flag or a variant: 0 is off, 100 is on for everybody; what is None stays as it was."""
+        return self._call(flag_verbs.SET, name=name, percent=percent, shadow=shadow, graduates_itself=graduates_itself)
 
     def review_flag(self, name: str) -> FlagState:
         """Say that you have looked at what a flag did, so that it may act."""
         return self._call(flag_verbs.REVIEW, name=name)
+
+    def variants(self) -> FlagList:
+        """Return every variant: other configurations and systems that are compared with what is served."""
+        return self._call(variant_verbs.LIST)
+
+    def define_variant(self, name: str, spec: str) -> FlagState:
+        """Define a variant: a spec such as `assay:search.fusion=rrf` under a name of its own."""
+        return self._call(variant_verbs.DEFINE, name=name, spec=spec)
+
+    def remove_variant(self, name: str) -> RemovedVariant:
+        """Delete a variant; what was measured of it is kept."""
+        return self._call(variant_verbs.REMOVE, name=name)
+
+    def shadow(self) -> ShadowList:
+        """Return what shadow runs came to, by change, intent and session."""
+        return self._call(variant_verbs.SHADOW)
+
+    def replay_shadow(self, feature_id: str, last: int = 200) -> ShadowSummary:
+        """Ask the newest searches of use again, with a change and without it, and compare."""
+        return self._call(variant_verbs.REPLAY, feature_id=feature_id, last=last)
+
+    def add_judgments(
+        self, judgments: Sequence[Mapping[str, Any]], *, annotator: str = "", by_model: bool = False
+    ) -> KeptJudgments:
+        """Keep grades of logged searches: each has a query_id, a memory_id and a relevance of 0 to 3."""
+        return self._call(judgment_verbs.ADD, judgments=list(judgments), annotator=annotator, by_model=by_model)
+
+    def judgments(
+        self,
+        *,
+        query_id: str | None = None,
+        source: JudgmentSource | str | None = None,
+        cursor: str | None = None,
+        limit: int = 50,
+    ) -> JudgmentPage:
+        """Return one page of judgments, or all of one search."""
+        return self._call(judgment_verbs.LIST, query_id=query_id, source=source, cursor=cursor, limit=limit)
+
+    def collect_judgments(self) -> CollectedJudgments:
+        """Keep what use says of results as judgments."""
+        return self._call(judgment_verbs.COLLECT)
+
+    def grade_by_model(self, most: int = 100) -> ModelGrades:
+        """Let the model of the settings grade what searches found, pairs that people graded first."""
+        return self._call(judgment_verbs.GRADE, most=most)
+
+    def judgment_status(self) -> JudgmentStatus:
+        """Return how many judgments each source gave, what reads them, and which models' grades count."""
+        return self._call(judgment_verbs.STATUS)
 
     def changes(self) -> LadderList:
         """Return every change that took a step on the ladder, with its last one."""
@@ -360,6 +447,10 @@ class MemoryCalls(ABC):
         """Show one logged search with what every channel offered."""
         return self._call(session_verbs.SHOW_SEARCH, query_id=query_id)
 
+    def attribution(self, *, since: datetime | None = None, until: datetime | None = None) -> Attribution:
+        """Return what each channel gave to the searches of use, by default of the last 30 days."""
+        return self._call(session_verbs.ATTRIBUTION, since=since, until=until)
+
     def preflight(
         self,
         task_id: str,
@@ -391,11 +482,15 @@ class MemoryCalls(ABC):
         uncertainty: float,
         context: float,
         result: str = "",
+        outcome: TaskOutcome | str | None = None,
         useful: Sequence[str] = (),
         not_useful: Sequence[str] = (),
         session_id: str | None = None,
     ) -> TaskEnded:
-        """Say what is known after a task and which memories helped; the result lists what is left to judge."""
+        """Say what is known after a task and which memories helped; the result lists what is left to judge.
+
+        `outcome` says how the task ended: done, failed or abandoned.
+        """
         return self._call(
             session_verbs.POSTFLIGHT,
             task_id=task_id,
@@ -403,10 +498,15 @@ class MemoryCalls(ABC):
             uncertainty=uncertainty,
             context=context,
             result=result,
+            outcome=outcome,
             useful=useful,
             not_useful=not_useful,
             session_id=session_id,
         )
+
+    def task_outcomes(self) -> TaskOutcomes:
+        """Compare the searches of tasks that were done with those of tasks that failed, with intervals."""
+        return self._call(session_verbs.OUTCOMES)
 
     def audit(self, **filters: Any) -> AuditPage:
         """Return one page of the audit log, newest first.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -34,6 +34,7 @@ from assay.records import (
     EvalResult,
     ForgottenMemory,
     MemoryLine,
+    RunType,
     ShownMemory,
 )
 from assay.records.analysis import (
@@ -66,14 +67,12 @@ from assay.verbs import Verb, reading
 from assay.verbs import analysis as analysis_verbs
 from assay.verbs import datasets as dataset_verbs
 from assay.verbs import flags as flag_verbs
-from assay.verbs import judgments as judgment_verbs
 from assay.verbs import memory as memory_verbs
 from assay.verbs import metrics as metric_verbs
 from assay.verbs import prompts as prompt_verbs
 from assay.verbs import research as research_verbs
 from assay.verbs import runs as run_verbs
 from assay.verbs.datasets import DatasetList
-from assay.verbs.judgments import JudgmentPage, KeptJudgments
 from assay.verbs.metrics import MetricList
 from assay.verbs.runs import RunPage
 
@@ -252,13 +251,13 @@ class Client(MemoryCalls):
         """
         return self._call(run_verbs.START, dataset=dataset, **more)
 
-    def runs(self, *, limit: int = 50, cursor: str | None = None) -> RunPage:
-        """Return one page of runs, newest first."""
-        return self._call(run_verbs.LIST_RUNS, limit=limit, cursor=cursor)
+    def runs(self, *, run_type: RunType | None = None, limit: int = 50, cursor: str | None = None) -> RunPage:
+        """Return one page of runs and verdicts of the gate, newest first."""
+        return self._call(run_verbs.LIST_RUNS, run_type=run_type, limit=limit, cursor=cursor)
 
-    def show_run(self, run_id: str) -> EvalResult:
-        """Return one run as the store keeps it: its numbers, and every case's."""
-        return self._call(run_verbs.SHOW, run_id=run_id)
+    def show_run(self, run_id: str, *, run_type: RunType = RunType.FULL) -> EvalResult:
+        """Return one run as the store keeps it, with every case's numbers; or the newest verdict of the gate on it."""
+        return self._call(run_verbs.SHOW, run_id=run_id, run_type=run_type)
 
     def compare(self, control: str, treatment: str, *, seed: int = 0) -> ComparisonResult:
         """Compare two runs over the same cases, each by its id or name."""
@@ -286,14 +285,6 @@ class Client(MemoryCalls):
     def show_metric(self, name: str) -> MetricFacts:
         """Return what is known of a metric: formula, range, parameters, source and a worked example."""
         return self._call(metric_verbs.SHOW, name=name)
-
-    def add_judgments(self, judgments: Sequence[Mapping[str, Any]], *, annotator: str = "") -> KeptJudgments:
-        """Keep grades of logged searches: each has a query_id, a memory_id and a relevance of 0 to 3."""
-        return self._call(judgment_verbs.ADD, judgments=list(judgments), annotator=annotator)
-
-    def judgments(self, **filters: Any) -> JudgmentPage:
-        """Return one page of judgments; filters are query_id, source, limit and cursor."""
-        return self._call(judgment_verbs.LIST, **filters)
 
     def flag(self, name: str) -> FlagState:
         """One flag as it stands."""

@@ -46,3 +46,8 @@ def _short(value: Any) -> str:
     except RecursionError:
         return "a value nested too deeply"
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+def query_key(query: str) -> str:
+    """Return a key that is equal for queries that differ only in case and spacing."""
+    return content_hash(" ".join(query.casefold().split())).removeprefix(HASH_PREFIX)[:32]

@@ -44,10 +44,10 @@ def test_the_interval_of_a_share_holds_it_and_narrows_with_more_questions() -> N
 def test_the_stored_coefficients_weigh_features_that_exist() -> None:
     stored = json.loads(files("assay.judging.builtin").joinpath(FILE).read_text(encoding="utf-8"))["profiles"]
     assert {name: tuple(profile["names"]) for name, profile in stored.items()} == PROFILES
-    known = evidence_features([Passage(number=1, text="x", score=0.5)], [])
+    known = evidence_features([Passage(number=1, text="x", score=0.5, standing=3.0)], [])
     assert all(set(names) <= set(known) for names in PROFILES.values())
     weights = weights_of(FOUND, FILE)
-    high, low = ({"score": x, "meaning": x, "sentence": x} for x in (0.9, 0.1))
+    high, low = ({"score": x, "standing": 8 * x, "sentence": x} for x in (0.9, 0.1))
     assert weights.probability(high) > 0.9
     assert weights.probability(low) < 0.1
 
@@ -56,7 +56,7 @@ def made(number: int, *, answerable: bool, value: float, kind: str = TAKEN) -> S
     asked = AskedOf(
         id=f"q{number}", text="How long?", answerable=answerable, kind="" if answerable else kind, group=str(number)
     )
-    features = {"score": value, "meaning": value, "sentence": value, "words": value}
+    features = {"score": value, "standing": value, "sentence": value, "words": value}
     return Searched(asked=asked, passages=(Passage(number=1, text="For 30 days it is kept."),), features=features)
 
 

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from assay.cli.hits import SNIPPET, best_passage, explain_lines, format_results
+from assay.cli.hits import SNIPPET, best_passage, explain_lines, explain_served_last, format_results
 from assay.records import (
     Author,
     AuthorKind,
     Boost,
     Channel,
+    CosineSpread,
     Explanation,
     FusionMethod,
     HeldBack,
@@ -93,6 +94,7 @@ def hit(**changed: Any) -> Hit:
         score=0.7,
         title="Session cookies",
         passages=passages,
+        best_position=1,
         tier=Tier.NORMAL,
         folder="decisions",
         rel_path="decisions/cookies.md",
@@ -176,6 +178,13 @@ def test_a_long_passage_is_cut_around_the_found_words() -> None:
     assert len(line) == SNIPPET + 2
 
 
+def test_a_deprecated_hit_says_so_and_why_it_is_last() -> None:
+    told = printed(result(hit(tier=Tier.DEPRECATED)))
+    assert told.splitlines()[0].endswith("deprecated")
+    assert "deprecated" not in printed(result(hit()))
+    assert explain_served_last(2) == "served last, from place 2: its tier is deprecated"
+
+
 def test_pinned_memories_come_first_and_superseded_ones_say_so() -> None:
     pinned = Pinned(memory_id="m_9", title="Never log keys", body="...", tokens=1)
     told = printed(result(hit(superseded_at=START), pinned=(pinned,)))
@@ -204,3 +213,11 @@ def test_a_result_that_was_given_earlier_is_named_with_its_title_and_id() -> Non
     told = printed(result(hit(), held_back=(HELD,), tokens_saved=40), session_id="s")
     assert told.splitlines()[0] == "given earlier in this session  0.610  Login lifetime  m_7"
     assert "1 not repeated, 40 tokens saved; read again: assay show ID" in told
+
+
+def test_an_explained_search_shows_the_cosines_of_the_store() -> None:
+    shown = printed(result(hit(), cosines=CosineSpread(mean=0.1034, deviation=0.0871, passages=1_200)))
+    assert "cosines of the query with 1,200 passages: 0.103 on average, standard deviation 0.087" in shown
+    single = printed(result(hit(), cosines=CosineSpread(mean=0.5, deviation=0.0, passages=1)))
+    assert "with 1 passage:" in single
+    assert "cosines" not in printed(result(hit()))

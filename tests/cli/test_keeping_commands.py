@@ -55,10 +55,29 @@ def test_a_task_is_begun_and_ended(run: Run, tea: str) -> None:
     assert "learning index   +0.50" in ended.out
     again = run("task", "postflight", "t1", *numbers, "--useful", tea, "--json").json
     assert again["validated"] == 1
-    assert again["outcome"]["learning_index"] == 0
+    assert again["change"]["learning_index"] == 0
     assert run("task", "preflight", "t1", *numbers).code == 3
     assert run("task", "preflight", "t2", "--knowledge", "7", *numbers[2:]).code == 3
     assert run("task", "postflight", "t3", *numbers).code == 3
+
+
+def test_the_searches_of_tasks_are_compared_by_outcome(run: Run, tea: str) -> None:
+    numbers = ("--knowledge", "0.2", "--uncertainty", "0.8", "--context", "0.5")
+    assert "No task has ended yet" in run("task", "outcomes").out
+    for task, outcome in (("t1", "done"), ("t2", "failed")):
+        run("task", "preflight", task, *numbers, "--session", "s")
+        run("search", "where is the tea", "--session", "s")
+        ended = run("task", "postflight", task, *numbers, "--outcome", outcome, "--useful", tea)
+        assert f"minutes, {outcome}" in ended.out
+    assert "done, learning +0.00" in run("session", "show", "s").out
+    shown = run("task", "outcomes").out
+    assert "2 ended tasks, of which 0 have no searches" in shown
+    assert "Too few to compare: 1 done and 1 failed tasks have searches" in shown
+    assert re.search(r"searches with something used +[\d.]+ +[\d.]+ +- +[+-][\d.]+, no interval", shown)
+    assert "This is an association" in shown
+    done, failed, abandoned = run("task", "outcomes", "--json").json["comparisons"][0]["groups"]
+    assert [group["searches"] for group in (done, failed, abandoned)] == [1, 1, 0]
+    assert run("task", "postflight", "t1", *numbers, "--outcome", "half").code == 3
 
 
 def test_old_searches_are_archived_and_come_back(run: Run, tea: str) -> None:

@@ -30,8 +30,10 @@ def test_a_change_goes_up_and_one_page_tells_of_it(run: Run, tmp_path: Path) -> 
     assert run("ladder", "offline", FLAG, str(place), "--json").json["outcome"] == "inconclusive"
     begun = run("ladder", "begin", FLAG).out
     assert begun.startswith(f"Attempt 1 at {FLAG} began.")
-    assert f"the shadow of {FLAG} is off" in begun
-    assert run("ladder", "collect", FLAG, "--json").json == {"votes": 0, "step": None}
+    assert f"No vote can come yet. The shadow of {FLAG} is off" in begun
+    collected = run("ladder", "collect", FLAG, "--json").json
+    assert f"The shadow of {FLAG} is off" in collected.pop("no_votes_because")
+    assert collected == {"votes": 0, "step": None}
 
     page = run("ladder", "show", FLAG, "--json").json
 
@@ -61,7 +63,12 @@ def test_searches_are_replayed_on_both_sides(run: Run, tmp_path: Path) -> None:
     run("search", "tea cupboard")
     told = run("shadow", "replay", FLAG, "--json").json
     assert (told["runs"], told["classes"]) == (1, {"identical": 1})
-    assert run("shadow", "status", "--json").json[FLAG]["runs"] == 1
+    status = run("shadow", "status", "--json").json["changes"][FLAG]
+    assert status["runs"] == 1
+    assert status["agreement"]["set_overlap"] == 1.0
+    assert status["agreement"]["top_changed"] == 0
+    shown = run("ladder", "show", FLAG).out
+    assert "lists: overlap 1.00, RBO 1.00, tau -, 0.00 pairs in another order; another first result in 0" in shown
 
 
 @pytest.mark.usefixtures("quiet")
@@ -135,7 +142,7 @@ def test_dropped_searches_stand_beside_the_shadow_runs(run: Run) -> None:
             problem=DROPPED,
         )
         work.shadow_runs.add_many([drop] * 3)
-    assert run("shadow", "status", "--json").json[FLAG]["dropped"] == 3
+    assert run("shadow", "status", "--json").json["changes"][FLAG]["dropped"] == 3
     head, row = run("shadow", "status").out.splitlines()[:2]
     assert head.split()[7] == "dropped"
     assert row.split()[1:8] == ["0", "0", "0", "0", "0", "0", "3"]

@@ -59,6 +59,7 @@ def test_a_foreign_file_sends_neither_notes_nor_a_key(run: Run, store: str, monk
             "embedder.key_variable",
         ),
         ('[embedder]\nkind = "local"\nfolder = "model"\n', ["search", "backups"], "embedder.folder"),
+        ('[rerank]\nfolder = "model"\n', ["search", "backups"], "rerank.folder"),
         ('[otel]\nexporter = "otlp"\nendpoint = "https://attacker.example/"\n', ["mcp"], "otel.endpoint"),
         ('[network]\nallow = "https://attacker.example"\n', ["mcp"], "network.allow"),
         ('[postgres]\nprograms = "bin"\n', ["mcp"], "postgres.programs"),

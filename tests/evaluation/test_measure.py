@@ -57,8 +57,8 @@ def test_queries_without_results_can_be_skipped(folder: Path) -> None:
 
 
 def test_judged_stands_beside_every_metric() -> None:
-    names = [str(one) for one in with_judged(parse_specs("ndcg@10,mrr,recall@5,judged@5,top1_chunk"))]
-    assert names == ["ndcg@10", "mrr", "recall@5", "judged@5", "top1_chunk", "judged@1", "judged@10", "judged"]
+    names = [str(one) for one in with_judged(parse_specs("ndcg@10,mrr,recall@5,judged@5,success@1"))]
+    assert names == ["ndcg@10", "mrr", "recall@5", "judged@5", "success@1", "judged@1", "judged@10", "judged"]
 
 
 def test_two_runs_are_compared_query_by_query(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -10,8 +11,10 @@ from tests.evaluation.reporting.samples import dataset, given, run, told
 from assay.evaluation.recommendations import Drop, Recommendation, RunEvidence, advise, recommend
 from assay.evaluation.results import RunResult
 from assay.evaluation.waterfall import waterfall
+from assay.flags import FLAGS
 from assay.metrics.spec import MetricSpec
 from assay.records.evaluations import CaseStatus, Seen
+from assay.settings.model import KNOWN
 
 DATA = dataset()
 LEAD = MetricSpec.parse("recall@2")
@@ -55,6 +58,14 @@ def test_the_stage_where_most_was_lost_decides_what_to_try(
     (only,) = advice_on(seen, ids)
     assert advice in only.advice
     assert counted in only.evidence
+
+
+def test_what_an_advice_names_exists() -> None:
+    seen = told({"vector": "abcd"}, fused="cdab")
+    (only,) = advice_on(seen, "cdab")
+    named = re.findall(r"`([\w.]+)`", only.advice)
+    assert named == ["cross_encoder", "rerank.folder"]
+    assert set(named) <= {*FLAGS, *(known.key for known in KNOWN)}
 
 
 def test_a_single_miss_is_an_incident_and_no_pattern() -> None:

@@ -6,12 +6,12 @@ import pytest
 
 from assay.errors import UnknownFlag
 from assay.flags import FLAGS, find_flag
+from assay.flags.registry import RETIRED
 
 OFF_BY_DEFAULT = {
     "docscore_aggregation",
     "learn_from_selection",
     "cross_encoder",
-    "multi_vector",
     "threshold_tuning",
     "pattern_planning",
     "similar_evaluations",
@@ -28,6 +28,7 @@ ON_BY_DEFAULT = {
     "negative_feedback",
     "graph_scoring",
     "trust_ranking",
+    "tier_boost",
 }
 
 
@@ -36,8 +37,7 @@ def test_every_documented_flag_is_there_with_its_documented_default() -> None:
     assert {name for name, flag in FLAGS.items() if not flag.default} == OFF_BY_DEFAULT
 
 
-def test_the_two_flags_with_documented_graduation_rules_have_them() -> None:
-    assert (FLAGS["multi_vector"].minimum_samples, FLAGS["multi_vector"].graduation_threshold) == (100, 0.03)
+def test_the_flag_with_documented_graduation_rules_has_them() -> None:
     assert (FLAGS["graph_scoring"].minimum_samples, FLAGS["graph_scoring"].graduation_threshold) == (100, 0.02)
 
 
@@ -49,3 +49,9 @@ def test_an_unknown_name_is_refused_with_the_near_ones() -> None:
     with pytest.raises(UnknownFlag, match="reconsolidatoin") as problem:
         find_flag("reconsolidatoin")
     assert "Did you mean reconsolidation?" in problem.value.remedy
+
+
+def test_a_flag_that_was_removed_says_why() -> None:
+    assert not RETIRED.keys() & FLAGS.keys()
+    with pytest.raises(UnknownFlag, match="'multi_vector' was removed: a title is part of the vector"):
+        find_flag("multi_vector")

@@ -17,6 +17,7 @@ from tests.storage.homes import Home
 
 from assay.errors import OtherModel
 from assay.index import Indexes
+from assay.index.view import SAMPLED
 from assay.records import Filters, Scope, Tier
 from assay.storage import Saved, Store
 from assay.storage.repositories.vectors import NumberedVector
@@ -175,6 +176,48 @@ def test_a_vector_of_another_model_is_refused(store: Store, scope: Scope, open_i
     indexes = open_indexes()
     with store.reading(scope) as work, pytest.raises(OtherModel, match="model-a"):
         indexes.view(work).nearest(vector_of("x"), model="model-b", limit=5)
+
+
+def test_the_spread_of_cosines_is_that_of_every_passage_that_may_be_found(
+    store: Store, scope: Scope, open_indexes: Opening
+) -> None:
+    indexes = open_indexes()
+    with store.reading(scope) as work:
+        assert indexes.view(work).model is None
+    save(store, scope, *COOKIES[:5])
+    indexes.compact(scope)
+    # In the tail; and one that only a search for replaced memories may find.
+    save(store, scope, *COOKIES[5:], saved("m_old", ["replaced"], superseded_at=START))
+    query = vector_of("where do the cookies go")
+    rows = np.array([vector_of(memory.chunks[0].text) for memory in COOKIES])
+    cosines = rows.astype(np.float16).astype(np.float64) @ query.astype(np.float16).astype(np.float64)
+    with store.reading(scope) as work:
+        view = indexes.view(work)
+        found = view.cosine_spread(query, model=MODEL, allowed=view.find_allowed(Filters()))
+        every = view.cosine_spread(query, model=MODEL)
+        nothing = view.cosine_spread(query, model=MODEL, allowed=view.find_allowed(Filters(folder="nowhere")))
+        with pytest.raises(OtherModel, match="model-a"):
+            view.cosine_spread(query, model="model-b")
+    assert found is not None
+    assert (found.mean, found.deviation) == pytest.approx((cosines.mean(), cosines.std()), abs=1e-3)
+    assert found.passages == len(COOKIES)
+    assert every is not None
+    assert every.passages == len(COOKIES) + 1
+    assert nothing is None
+
+
+def test_of_a_large_store_an_even_sample_of_cosines_is_taken(store: Store, scope: Scope, open_indexes: Opening) -> None:
+    texts = [f"passage {place}" for place in range(2 * SAMPLED + 1)]
+    save(store, scope, saved("m_long", texts))
+    indexes = open_indexes()
+    indexes.compact(scope)
+    query = vector_of("where do the cookies go")
+    sampled = np.array([vector_of(text) for text in texts[::3]]) @ query
+    with store.reading(scope) as work:
+        found = indexes.view(work).cosine_spread(query, model=MODEL)
+    assert found is not None
+    assert found.passages == len(sampled)
+    assert (found.mean, found.deviation) == pytest.approx((sampled.mean(), sampled.std()), abs=1e-3)
 
 
 def test_another_active_model_is_another_base(store: Store, scope: Scope, open_indexes: Opening) -> None:

@@ -17,9 +17,11 @@ NAMES = {
     "memory_save": "add",
     "memory_list": "read",
     "memory_update": "change",
+    "memory_tier": "set",
     "memory_forget": "set",
     "memory_restore": "add once",
     "memory_validate": "add once",
+    "memory_grade": "add once",
     "memory_observe": "add once",
     "memory_health": "read",
     "memory_causal_link": "add once",
@@ -89,6 +91,7 @@ def test_only_reading_tools_say_that_they_change_nothing() -> None:
         "checkpoint_restore",
         "checkpoint_delete",
         "memory_update",
+        "memory_tier",
         "memory_forget",
     }
     assert not any(one.open_world_hint for one in told.values() if one)

@@ -351,7 +351,7 @@ def test_a_task_is_measured_from_before_to_after(tmp_path: Path) -> None:
         again = await told(client, "memory_observe", events=[read])
         assert (again["new"], again["repeated"]) == (0, 1)
         ended = await told(client, "task_postflight", **numbers, knowledge=0.8, useful=[])
-        assert ended["outcome"]["knowledge_delta"] == pytest.approx(0.6)
+        assert ended["change"]["knowledge_delta"] == pytest.approx(0.6)
         assert [one["memory_id"] for one in ended["to_validate"]] == [memory_id]
         problem = await refused(client, "task_postflight", **{**numbers, "task_id": "t2"}, knowledge=0.5)
         assert "t2" in problem["message"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from tests.storage.homes import Home
 
 from assay.errors import MissingExtra, SettingError
 from assay.memory.engine import FOLD_FROM
-from assay.records import Channel, Draft, EdgeKind, SaveDecision, Scope, SearchRequest
+from assay.records import Channel, Draft, EdgeKind, SaveDecision, Scope, SearchRequest, make_draft
 from assay.testing import HashedEmbedder
 from assay.wiring import load_embedder, open_engine
 
@@ -116,6 +117,20 @@ def test_deleted_indexes_are_made_again(home: Home, scope: Scope) -> None:
         assert engine.searcher.search(scope, SearchRequest(query="cupboard")).ids == (saved,)
     with engine_at(home) as engine:
         assert engine.searcher.search(scope, SearchRequest(query="cupboard")).ids == (saved,)
+
+
+def test_chunks_repeat_as_many_tokens_as_the_settings_say(home: Home, scope: Scope) -> None:
+    body = " ".join(f"Sentence {number} here." for number in range(200))
+    chunks = {}
+    for overlap in (0, 20):
+        with engine_at(home, chunking_max_tokens=80, chunking_overlap_tokens=overlap) as engine:
+            saved = engine.saver.save(scope, make_draft(title=f"Long {overlap}", body=body), gated=False)
+            with engine.store.reading(scope) as work:
+                chunks[overlap] = [chunk.text for chunk in work.memories.chunks_of(str(saved.memory_id))]
+    assert len(chunks[20]) > len(chunks[0])
+    assert all(second.split(".")[0] in first for first, second in pairwise(chunks[20]))
+    with engine_at(home, chunking_overlap_tokens=10_000) as engine, pytest.raises(SettingError, match="overlap_tokens"):
+        engine.saver.save(scope, make_draft(title="Tea", body="Left cupboard."))
 
 
 def test_thresholds_of_the_settings_win_over_the_embedders(home: Home) -> None:

@@ -67,6 +67,13 @@ def export(engine: Engine, scope: Scope, path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+def without_learning(line: dict[str, Any], clock: FixedClock) -> dict[str, Any]:
+    """A line of an export as it is exported again after it was restored."""
+    if line["record"] == "learned_term":
+        return {**line, "state": "withdrawn", "ended_at": clock.now().isoformat()}
+    return {**line, "learned_triggers": []} if "learned_triggers" in line else line
+
+
 def test_an_export_restored_into_an_empty_store_is_the_same_export(
     home: Home, scope: Scope, tmp_path: Path, clock: FixedClock
 ) -> None:
@@ -81,8 +88,9 @@ def test_an_export_restored_into_an_empty_store_is_the_same_export(
         report = engine.import_memories(OTHER, tmp_path / "first.jsonl")
         assert (report.format, report.counts, report.problems) == ("assay", {"imported": 6}, ())
         assert report.edges == 2
+        # What was learned has to be learned anew: the evidence for it is not in the file.
+        lines = [without_learning(line, clock) for line in lines]
         assert export(engine, OTHER, tmp_path / "second.jsonl") == lines
-        assert (tmp_path / "second.jsonl").read_bytes() == (tmp_path / "first.jsonl").read_bytes()
         again = engine.import_memories(OTHER, tmp_path / "first.jsonl")
         assert (again.counts, again.edges) == ({"unchanged": 6}, 0)
         assert export(engine, OTHER, tmp_path / "third.jsonl") == lines

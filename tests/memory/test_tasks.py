@@ -21,6 +21,7 @@ from assay.records import (
     Scope,
     SearchRequest,
     SearchResult,
+    TaskOutcome,
     TaskReport,
 )
 from assay.testing import FixedClock
@@ -66,11 +67,24 @@ def test_a_task_is_begun_changed_and_ended(home: Home, scope: Scope, clock: Fixe
         ended = engine.postflight(scope, report(knowledge=0.9, uncertainty=0.1, context=0.8, result="drunk"))
 
         assert begun.goal == "make good tea"
-        assert ended.outcome.knowledge_delta == pytest.approx(0.6)
-        assert ended.outcome.duration_minutes == 120
+        assert ended.change.knowledge_delta == pytest.approx(0.6)
+        assert ended.change.duration_minutes == 120
         assert ended.task.session_id == "s"
         with pytest.raises(InputError, match="ended already"):
             engine.preflight(scope, report())
+
+
+def test_how_a_task_ended_is_kept_until_something_else_is_said(home: Home, scope: Scope) -> None:
+    with engine_at(home) as engine:
+        engine.preflight(scope, report(session_id="s"))
+        with pytest.raises(InputError, match="how the task ended"):
+            engine.preflight(scope, report(outcome=TaskOutcome.DONE))
+        assert engine.postflight(scope, report()).task.outcome is None
+        assert engine.postflight(scope, report(outcome=TaskOutcome.FAILED)).task.outcome is TaskOutcome.FAILED
+        assert engine.postflight(scope, report()).task.outcome is TaskOutcome.FAILED
+        assert engine.postflight(scope, report(outcome=TaskOutcome.DONE)).task.outcome is TaskOutcome.DONE
+        [task] = engine.session_summary(scope, "s").tasks
+        assert task.outcome is TaskOutcome.DONE
 
 
 def test_what_cannot_be_said_then_is_refused(home: Home, scope: Scope) -> None:

@@ -20,7 +20,7 @@ from assay.metrics.spec import MetricSpec, parse_specs
 from assay.records.evaluations import OutcomeKind
 from assay.records.rankings import QrelTable, RunBatch
 
-SPECS = parse_specs("ndcg@10,ndcg,mrr,recall@5,precision@3,ap,success@2,rprec,bpref,rbp,judged@10,top1_chunk")
+SPECS = parse_specs("ndcg@10,ndcg,mrr,recall@5,precision@3,ap,success@2,rprec,bpref,rbp,judged@10,success@1")
 Qrels = dict[str, dict[str, int]]
 Run = dict[str, dict[str, float]]
 

@@ -27,7 +27,6 @@ class Property(NamedTuple):
 
 
 TABLE = (
-    Property("top1_chunk"),
     Property("mrr"),
     Property("mrr@3"),
     Property("ndcg"),

@@ -17,7 +17,6 @@ from assay.records.evaluations import OutcomeKind
 N = None
 
 EXAMPLES = {
-    "top1_chunk": (value("top1_chunk", [0, 2]), value("top1_chunk", [2, 0])),
     "mrr": (
         value("mrr", [0, 0, 1]),
         float(
@@ -120,7 +119,6 @@ def test_the_documents_worked_examples(
         ("bpref", [], [1], 0.0),
         ("rprec", [], [1], 0.0),
         ("recall", [], [1], 0.0),
-        ("top1_chunk", [], [1], 0.0),
         ("rbp", [], [1], 0.0),
     ],
 )

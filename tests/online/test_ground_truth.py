@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-import numpy as np
 import pytest
 from tests.online.conftest import Online
 
-from assay.online.labels import admission, click_judgments, counting, showings
+from assay.judging.admission import admit_models, keep_admitted
+from assay.online.judged import settle_grades
+from assay.online.labels import click_judgments, showings
 from assay.records import EventType, FeedbackEvent, Judgment, JudgmentSource, Origin, SearchRequest
 from assay.statistics.online_tests import Showing
 
@@ -23,7 +24,7 @@ def graded(pairs: int, agreeing: int) -> list[Judgment]:
             query_id="q", memory_id=f"m{at}", relevance=3 if at % 2 else 0, source=JudgmentSource.MANUAL, created_at=AT
         )
         other = hand.relevance if at < agreeing else 3 - hand.relevance
-        made += [hand, replace(hand, source=JudgmentSource.LLM_JUDGE, relevance=other)]
+        made += [hand, replace(hand, source=JudgmentSource.LLM_JUDGE, annotator="model", relevance=other)]
     return made
 
 
@@ -33,12 +34,48 @@ def graded(pairs: int, agreeing: int) -> list[Judgment]:
 def test_a_models_grades_count_from_fifty_pairs_and_eighty_percent_on(
     pairs: int, agreeing: int, admitted: bool
 ) -> None:
-    judgments = graded(pairs, agreeing)
-    found = admission(judgments, rng=np.random.default_rng(0))
-    assert found.admitted is admitted
-    assert found.pairs == pairs
-    left = counting(judgments, rng=np.random.default_rng(0))
-    assert any(one.source is JudgmentSource.LLM_JUDGE for one in left) is admitted
+    judgments = [("how?", judgment) for judgment in graded(pairs, agreeing)]
+    found = admit_models(judgments)
+    assert {name: admission.admitted for name, admission in found.items()} == ({"model": admitted} if pairs else {})
+    assert [admission.pairs for admission in found.values()] == ([pairs] if pairs else [])
+    left = keep_admitted(judgments)
+    assert any(judgment.source is JudgmentSource.LLM_JUDGE for _, judgment in left) is admitted
+
+
+def test_an_admission_states_its_agreement_with_an_interval() -> None:
+    (found,) = admit_models(("how?", judgment) for judgment in graded(60, 45)).values()
+    assert found.sentence == "Not admitted: 75% agreement [63%, 84%] over 60 pairs; 80% are needed."
+    (found,) = admit_models(("how?", judgment) for judgment in graded(60, 57)).values()
+    assert found.sentence.startswith("Admitted: 95% agreement [")
+
+
+def test_a_model_is_admitted_for_itself_alone() -> None:
+    good, bad = graded(60, 60), graded(60, 10)
+    other = [replace(judgment, annotator="other") for judgment in bad if judgment.source is JudgmentSource.LLM_JUDGE]
+    found = admit_models(("how?", judgment) for judgment in [*good, *other])
+    assert {name: admission.admitted for name, admission in found.items()} == {"model": True, "other": False}
+
+
+def test_the_most_trusted_source_decides_and_people_by_their_weighted_median() -> None:
+    def judged(relevance: int, source: JudgmentSource, annotator: str, confidence: float = 1.0) -> Judgment:
+        return Judgment(
+            query_id="q",
+            memory_id="m",
+            relevance=relevance,
+            source=source,
+            annotator=annotator,
+            confidence=confidence,
+            created_at=AT,
+        )
+
+    use = judged(3, JudgmentSource.IMPLICIT, "")
+    assert settle_grades([use]) == {"m": 3}
+    ada, ben = judged(0, JudgmentSource.MANUAL, "ada"), judged(3, JudgmentSource.MANUAL, "ben", 0.3)
+    assert settle_grades([use, ada, ben]) == {"m": 0}
+    cyd = judged(3, JudgmentSource.MANUAL, "cyd")
+    assert settle_grades([ada, ben, cyd]) == {"m": 3}
+    later = replace(ada, relevance=2, created_at=AT.replace(day=6))
+    assert settle_grades([ada, later]) == {"m": 2}
 
 
 def test_searches_and_what_was_used_of_them_are_read_back(online: Online) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.online.conftest import Online
 
-from assay.online.health import online_lines
+from assay.online.health import UNMEASURED, online_lines
 from assay.records import EvalResult, LoggedQuery, RunType
 from assay.records.flags import VoteKind
+from assay.records.learning import cycle_evidence, evidence_to_json
 from assay.records.memory_list import Condition
 
 
@@ -24,36 +28,42 @@ def test_a_new_store_has_nothing_to_tell_yet(online: Online) -> None:
         "tests": Condition.EMPTY,
         "learning": Condition.EMPTY,
     }
-    assert told(online)["metrics"][1] == "no run was stored here yet: `assay run DATASET`"
+    assert told(online)["metrics"][1] == UNMEASURED
+
+
+def measured(run_id: str, *, own: bool, **given: Any) -> EvalResult:
+    reason = "" if own else "it ran another system"
+    evidence = evidence_to_json(cycle_evidence(["what is tea"], stored_at=given["created_at"], reason=reason))
+    told = given.pop("metrics_json", {})
+    return EvalResult(run_id=run_id, run_type=RunType.FULL, metrics_json={**told, **evidence}, **given)
 
 
 def test_the_newest_run_a_test_and_a_shadow_are_told(online: Online) -> None:
     engine, scope = online.engine, online.scope
-    result = EvalResult(
-        run_id="r1", run_type=RunType.FULL, query_count=301, created_at=online.clock.now(), mrr_at_5=0.867
-    )
+    result = measured("r1", own=True, query_count=301, created_at=online.clock.now(), mrr_at_5=0.867)
     with engine.store.writing(scope) as work:
         work.results.add(result)
-    engine.flags.turn(engine.store, scope, "multi_vector", "off", shadow=True)
-    online.ladder.trials.begin(scope, "multi_vector", kind=VoteKind.PAIRED)
+    engine.flags.turn(engine.store, scope, "graph_scoring", "off", shadow=True)
+    online.ladder.trials.begin(scope, "graph_scoring", kind=VoteKind.PAIRED)
     online.clock.advance(days=3)
     seen = told(online)
     assert seen["metrics"] == (Condition.OK, "mrr@5 0.867 over 301 queries, 3 days ago")
-    assert seen["tests"] == (Condition.OK, "multi_vector 0 votes, ln K 0.00 of 3.69")
-    assert seen["shadow"][1].startswith("multi_vector: 0 runs")
+    assert seen["tests"] == (Condition.OK, "graph_scoring 0 votes, ln K 0.00 of 3.69")
+    assert seen["shadow"][1].startswith("graph_scoring: 0 runs")
 
 
-def test_the_newest_run_says_which_system_it_measured(online: Online) -> None:
-    stub = EvalResult(
-        run_id="r1",
-        run_type=RunType.FULL,
-        query_count=109,
-        created_at=online.clock.now(),
-        metrics_json={"name": "stub", "manifest": {"dataset": "hotel"}},
-    )
+def test_a_run_of_another_system_or_corpus_is_not_this_memorys_quality(online: Online) -> None:
+    at = online.clock.now()
+    stub = measured("r1", own=False, query_count=164, created_at=at, mrr_at_5=0.02)
     with online.engine.store.writing(online.scope) as work:
         work.results.add(stub)
-    said = "no ranking metric over 109 queries, 0 days ago (stub on hotel)"
+    assert told(online)["metrics"] == (Condition.EMPTY, UNMEASURED)
+    with online.engine.store.writing(online.scope) as work:
+        own = {"name": "assay", "manifest": {"dataset": "mine"}}
+        work.results.add(measured("r2", own=True, query_count=9, created_at=at, mrr_at_5=0.9, metrics_json=own))
+        work.results.add(replace(stub, run_id="r3"))
+        work.results.add(replace(stub, run_id="r2", run_type=RunType.REGRESSION))
+    said = "mrr@5 0.900 over 9 queries, 0 days ago (assay on mine)"
     assert told(online)["metrics"] == (Condition.OK, said)
 
 

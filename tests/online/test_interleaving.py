@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from tests.online.conftest import Online
 
-from assay.online.interleaving import TIME_TO_USE, InterleavedSearch, collect_interleaved, collect_shadow, collect_split
+from assay.online.interleaving import (
+    InterleavedSearch,
+    collect_interleaved,
+    collect_shadow,
+    collect_split,
+    draft_seed,
+)
+from assay.online.judged import deltas
 from assay.online.shadow import shadow_run
-from assay.records import EventType, FeedbackEvent, Judgment, Scope, SearchRequest, SearchResult
+from assay.online.vote_sources import TIME_TO_USE
+from assay.records import EventType, FeedbackEvent, Judgment, JudgmentSource, Scope, SearchRequest, SearchResult
 from assay.records.flags import Arm, VoteKind
 from assay.storage import Store
 
@@ -24,7 +33,8 @@ def reversing(online: Online) -> InterleavedSearch:
 
     return InterleavedSearch(
         store=online.engine.store,
-        searcher=online.engine.searcher,
+        control=online.engine.searcher.search,
+        failures=online.engine.searcher.failures,
         treatment=treatment,
         feature_id=FLAG,
         clock=online.clock,
@@ -43,6 +53,25 @@ def read(store: Store, online: Online, result: SearchResult, memory_id: str) -> 
     )
     with store.writing(online.scope) as work:
         work.feedback.record([event])
+
+
+def grade(
+    online: Online,
+    result: SearchResult,
+    memory_id: str,
+    relevance: int,
+    source: JudgmentSource = JudgmentSource.MANUAL,
+) -> None:
+    given = Judgment(
+        query_id=result.query_id,
+        memory_id=memory_id,
+        relevance=relevance,
+        source=source,
+        annotator="ada",
+        created_at=online.clock.now(),
+    )
+    with online.engine.store.writing(online.scope) as work:
+        work.judgments.put_many([given])
 
 
 def test_the_merged_list_is_logged_with_whose_each_place_is(online: Online) -> None:
@@ -82,7 +111,8 @@ def test_a_treatment_that_fails_leaves_the_control_and_no_vote(online: Online) -
 
     search = InterleavedSearch(
         store=online.engine.store,
-        searcher=online.engine.searcher,
+        control=online.engine.searcher.search,
+        failures=online.engine.searcher.failures,
         treatment=raising,
         feature_id=FLAG,
         clock=online.clock,
@@ -99,9 +129,11 @@ def test_shadow_runs_that_somebody_judged_vote_once(online: Online) -> None:
     control = online.engine.searcher.search(scope, REQUEST)
     treatment = replace(control, hits=tuple(reversed(control.hits)))
     store.log.flush()
-    run = shadow_run(FLAG, control, treatment, grades={control.ids[0]: 3}, at=online.clock.now())
+    run = shadow_run(FLAG, control, treatment, grades=None, at=online.clock.now())
     with store.writing(scope) as work:
-        work.shadow_runs.add_many([run, replace(run, mrr_delta=None)])
+        work.shadow_runs.add_many([run, run])
+    assert collect_shadow(store, scope, trials, FLAG) == 0
+    grade(online, control, control.ids[0], 3)
     assert collect_shadow(store, scope, trials, FLAG) == 1
     assert collect_shadow(store, scope, trials, FLAG) == 0
     with store.reading(scope) as work:
@@ -125,19 +157,45 @@ def test_split_traffic_votes_by_the_first_result_that_was_used(online: Online) -
     assert {vote.arm: vote.difference for vote in votes} == {Arm.TREATMENT: 1 / 3, Arm.CONTROL: -1 / 3}
 
 
-def test_judgments_of_a_query_that_is_in_no_corpus_do_not_count(online: Online) -> None:
-    from assay.records import JudgmentSource  # noqa: PLC0415 - only here
-
-    store, scope = online.engine.store, online.scope
-    found = online.engine.searcher.search(scope, REQUEST)
+def test_grades_of_use_and_of_models_without_admission_give_no_paired_vote(online: Online) -> None:
+    store, scope, trials = online.engine.store, online.scope, online.ladder.trials
+    trials.begin(scope, FLAG, kind=VoteKind.PAIRED)
+    control = online.engine.searcher.search(scope, REQUEST)
     store.log.flush()
-    grade = Judgment(
-        query_id=found.query_id,
-        memory_id=found.ids[0],
-        relevance=3,
-        source=JudgmentSource.MANUAL,
-        created_at=online.clock.now(),
-    )
+    treatment = replace(control, hits=tuple(reversed(control.hits)))
     with store.writing(scope) as work:
-        work.judgments.put_many([grade])
-        assert work.judgments.of_text(REQUEST.query) == {}
+        work.shadow_runs.add_many([shadow_run(FLAG, control, treatment, grades=None, at=online.clock.now())])
+    for source in (JudgmentSource.LLM_JUDGE, JudgmentSource.CLICK_MODEL, JudgmentSource.VALIDATED):
+        grade(online, control, control.ids[0], 3, source)
+        assert collect_shadow(store, scope, trials, FLAG) == 0
+    because = trials.standing(scope, FLAG, rng=np.random.default_rng(0)).no_votes_because
+    assert because.startswith("No question is graded by a person or an admitted model.")
+
+
+def test_a_difference_that_ungraded_results_could_turn_is_none(online: Online) -> None:
+    grades = {"a": 3}
+    assert deltas(("a", "b"), ("b", "a"), grades).mrr == pytest.approx(-0.5)
+    # The treatment puts an ungraded memory first and loses the relevant one; the ungraded one may be as good or better.
+    assert deltas(("b", "a"), ("c", "b"), grades) == (None, None)
+    assert deltas(("b", "a"), ("c", "b"), {**grades, "b": 0, "c": 0}).mrr == pytest.approx(-0.5)
+    assert deltas(("b", "a"), ("c", "b"), {**grades, "b": 0, "c": 3}).mrr == pytest.approx(0.5)
+
+
+def test_a_list_that_was_shown_before_a_pause_votes_after_the_test_goes_on(online: Online) -> None:
+    store, scope, trials = online.engine.store, online.scope, online.ladder.trials
+    trials.begin(scope, FLAG, kind=VoteKind.INTERLEAVED)
+    found = reversing(online).search(scope, REQUEST)
+    store.log.flush()
+    read(store, online, found, found.ids[0])
+    trials.pause(scope, FLAG, "a look")
+    online.clock.advance(seconds=TIME_TO_USE.total_seconds())
+    assert collect_interleaved(store, scope, trials, FLAG, online.clock) == 0
+    trials.resume(scope, FLAG)
+    assert collect_interleaved(store, scope, trials, FLAG, online.clock) == 1
+
+
+def test_in_a_session_the_same_question_is_drafted_with_the_same_seed() -> None:
+    asked = replace(REQUEST, session_id="s1")
+    assert draft_seed(asked, "q1") == draft_seed(replace(asked, query=f" {asked.query.upper()} "), "q2")
+    assert draft_seed(asked, "q1") != draft_seed(replace(asked, session_id="s2"), "q1")
+    assert draft_seed(REQUEST, "q1") != draft_seed(REQUEST, "q2")

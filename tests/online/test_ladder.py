@@ -10,11 +10,12 @@ import pytest
 from tests.online.conftest import Online
 
 from assay.errors import InputError
-from assay.evaluation.running.runner import share_held
+from assay.evaluation.running.own_memory import share_held
 from assay.flags import find_flag
 from assay.online.graduation import Gains, GraduationEvidence, all_hold, conditions
 from assay.online.ladder import OfflineEvidence
 from assay.records import AbTestStatus, LoggedQuery, Origin
+from assay.records.datasets import Document
 from assay.records.flags import Arm, Sides, StepOutcome, VoteKind
 
 FLAG = "docscore_aggregation"
@@ -166,9 +167,17 @@ def test_of_several_own_corpora_the_one_with_the_least_gain_counts(online: Onlin
     assert gain_of(online)[0] is True
 
 
-def test_the_share_of_a_dataset_that_is_held_goes_by_memory_and_source_ids(online: Online) -> None:
+def test_the_share_of_a_dataset_that_is_held_goes_by_ids_and_words(online: Online) -> None:
     with online.engine.store.reading(online.scope) as work:
-        assert share_held(work, [*online.ids[:2], "nowhere", "elsewhere"]) == 0.5
+        bodies = [work.memories.get(memory_id).body for memory_id in online.ids[:2]]
+        held, renamed = (
+            Document(id=memory_id, text=f"  {body}\n") for memory_id, body in zip(online.ids, bodies, strict=False)
+        )
+        elsewhere = Document(id="elsewhere", text=bodies[0])
+        forged = replace(renamed, text="Other words under the same id.")
+        assert share_held(work, [held, elsewhere]) == 0.5
+        assert share_held(work, [held, renamed]) == 1.0
+        assert share_held(work, [held, forged]) == 0.5
         assert share_held(work, []) == 0.0
 
 

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from tests.online.conftest import Online
@@ -13,10 +15,13 @@ from tests.storage.homes import BOUND_S
 from tests.storage.waiting import until
 
 from assay import Settings
+from assay.flags import find_flag
 from assay.online.ladder import summarise_shadows
 from assay.online.shadow import DROPPED, Shadow, ShadowOptions, Treatment
+from assay.online.sides import treatment_of
 from assay.records import Judgment, JudgmentSource, LoggedQuery, Origin, Scope, SearchRequest, SearchResult, ShadowRun
-from assay.wiring import shadow_of, treatment_of
+from assay.records.flags import ShadowAgreement
+from assay.wiring import shadow_of
 
 EVERY = ShadowOptions(percent=100, deadline_s=BOUND_S)
 REQUEST = SearchRequest(query="small kitchen", k=3, session_id="s1")
@@ -58,7 +63,7 @@ def test_results_are_the_same_with_and_without_a_shadow(online: Online) -> None:
     alone = replace(REQUEST, session_id=None, without=("coactivation",))
     asked = [replace(alone, query=text) for text in ("small kitchen", "front door", "tea")]
     without = [told(searcher.search(online.scope, one)) for one in asked]
-    with shadowed(online, treatment_of(online.engine, "graph_scoring", on=False)) as shadow:
+    with shadowed(online, treatment_of(online.engine, find_flag("graph_scoring"), on=False)) as shadow:
         beside = [told(searcher.search(online.scope, one)) for one in asked]
         shadow.drain()
     assert beside == without
@@ -66,7 +71,7 @@ def test_results_are_the_same_with_and_without_a_shadow(online: Online) -> None:
 
 
 def test_a_treatment_that_does_the_same_is_identical_also_within_a_session(online: Online) -> None:
-    with shadowed(online, treatment_of(online.engine, "mmr", on=True)) as shadow:
+    with shadowed(online, treatment_of(online.engine, find_flag("mmr"), on=True)) as shadow:
         first = online.engine.searcher.search(online.scope, REQUEST)
         second = online.engine.searcher.search(online.scope, replace(REQUEST, query="front door"))
         shadow.drain()
@@ -251,3 +256,48 @@ def test_the_flags_whose_shadow_is_on_are_asked_as_what_they_are_not(online: Onl
         logged = work.queries.recent(origin=Origin.SHADOW)
     assert run.control_result_ids == found.ids
     assert [one.query for one in logged] == [REQUEST.query]
+
+
+def compared(query_id: str, control: tuple[str, ...], treatment: tuple[str, ...], **more: Any) -> ShadowRun:
+    return ShadowRun(
+        query_id=query_id,
+        feature_id="mmr",
+        control_result_ids=control,
+        treatment_result_ids=treatment,
+        created_at=datetime(2026, 1, 5, tzinfo=UTC),
+        **more,
+    )
+
+
+def test_the_summary_tells_every_number_that_is_stored_and_the_searches_that_changed_most() -> None:
+    same: dict[str, Any] = {
+        "rank_correlation": 1.0,
+        "set_overlap": 1.0,
+        "rbo": 1.0,
+        "order_differences": 0,
+        "top_result_changed": False,
+    }
+    other: dict[str, Any] = {
+        "rank_correlation": 0.0,
+        "set_overlap": 0.5,
+        "rbo": 0.25,
+        "order_differences": 2,
+        "top_result_changed": True,
+    }
+    found = summarise_shadows(
+        [
+            compared("q_1", ("a", "b"), ("a", "b"), classified="identical", mrr_delta=0.0, ndcg_delta=0.0, **same),
+            compared("q_2", ("a", "b"), ("c", "a"), classified="major", mrr_delta=-0.5, ndcg_delta=-0.25, **other),
+            compared("q_3", ("a",), ("b",), classified="incompatible", set_overlap=0.0, rbo=0.0),
+            compared("q_4", ("a",), (), problem="it broke"),
+        ]
+    )
+    assert found.agreement == ShadowAgreement(
+        rank_correlation=0.5, set_overlap=0.5, rbo=1.25 / 3, order_differences=1.0, top_changed=1
+    )
+    assert (found.judged, found.mean_mrr_delta, found.mean_ndcg_delta) == (2, -0.25, -0.125)
+    assert [(one.query_id, one.entered, one.left) for one in found.most_changed] == [
+        ("q_3", ("b",), ("a",)),
+        ("q_2", ("c",), ("b",)),
+    ]
+    assert summarise_shadows([]).agreement is None

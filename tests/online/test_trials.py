@@ -134,6 +134,9 @@ def test_a_flag_switched_in_the_middle_pauses_the_test_and_a_new_attempt_begins_
     assert voted.reason == "The flag was on for 0 % when it began and is on for 100 % now."
     assert voted.test.status is AbTestStatus.PAUSED
     assert "paused" in trials.vote(scope, FLAG, "third", 0.2, arm=Arm.BOTH).reason
+    with pytest.raises(InputError, match="a paired test compares it with searches without it"):
+        trials.begin(scope, FLAG, kind=VoteKind.PAIRED)
+    engine.flags.turn(engine.store, scope, FLAG, "off")
     begun = trials.begin(scope, FLAG, kind=VoteKind.PAIRED)
     assert begun.attempt == 2
     assert trials.vote(scope, FLAG, "first", 0.2, arm=Arm.BOTH).test.sample_count == 1

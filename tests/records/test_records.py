@@ -176,6 +176,10 @@ REFUSED: dict[str, dict[str, list[Any]]] = {
         "tokens_saved": KNOWN_OR_WHOLE,
         "held_back": KNOWN_OR_WHOLE,
         "near_top": KNOWN_OR_WHOLE,
+        "mode_overridden": KNOWN_OR_FLAG,
+        "pressure_level": KNOWN_OR_LABEL,
+        "token_usage_ratio": [*KNOWN_OR_NUMBER, -0.1, 1.1],
+        "context_type": KNOWN_OR_LABEL,
         "candidates": [[ChannelCandidates(channel="twin", ids=(), scores=())] * 2],
     },
     "Judgment": {

@@ -29,12 +29,12 @@ def task(**given_values: Any) -> TaskRecord:
 
 
 def test_a_task_that_has_not_ended_has_no_outcome() -> None:
-    assert task().outcome is None
+    assert task().change is None
 
 
 def test_the_outcome_is_the_difference_and_its_mean() -> None:
     ended = task(knowledge_after=0.9, uncertainty_after=0.2, context_after=0.3, ended_at=START + timedelta(minutes=30))
-    outcome = ended.outcome
+    outcome = ended.change
     assert outcome is not None
     assert outcome.knowledge_delta == pytest.approx(0.7)
     assert outcome.uncertainty_reduction == pytest.approx(0.6)
@@ -48,15 +48,15 @@ def test_learning_lies_between_minus_one_and_one(before: tuple[float, ...], afte
     names = ("knowledge", "uncertainty", "context")
     said = {f"{name}_before": value for name, value in zip(names, before, strict=True)}
     said |= {f"{name}_after": value for name, value in zip(names, after, strict=True)}
-    outcome = task(**said, ended_at=START).outcome
+    outcome = task(**said, ended_at=START).change
     assert outcome is not None
     assert -1 <= outcome.learning_index <= 1
 
 
 def test_a_clock_that_was_set_back_makes_no_negative_duration() -> None:
     ended = task(knowledge_after=1, uncertainty_after=0, context_after=1, ended_at=START - timedelta(hours=1))
-    assert ended.outcome is not None
-    assert ended.outcome.duration_minutes == 0
+    assert ended.change is not None
+    assert ended.change.duration_minutes == 0
 
 
 @pytest.mark.parametrize(

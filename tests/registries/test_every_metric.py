@@ -60,6 +60,7 @@ QUESTIONS = Dataset(
             query="question good",
             grades=(Grade(document_id="new", grade=1),),
             reference_answer="It was well said, 5 times.",
+            top_chunk="new:chunk:0",
         ),
         Case(id="nobody", query="question nobody", answerable=False),
     ),
@@ -73,7 +74,10 @@ class Answering(System):
     name = "answering"
 
     def retrieve(self, query: str, k: int, case: Case) -> Retrieved:
-        chunks = tuple(RetrievedChunk(rel_path=f"{name}.md", text=f"What {name} says.") for name in ("new", "old"))
+        chunks = tuple(
+            RetrievedChunk(rel_path=f"{name}.md", text=f"What {name} says.", chunk_id=f"{name}:chunk:0")
+            for name in ("new", "old")
+        )
         declined = case.id == "nobody"
         answer = GivenAnswer(
             text="I cannot say." if declined else "Well said 5, as new says [1]. And so says old [2].",

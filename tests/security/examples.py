@@ -23,7 +23,7 @@ FREE = frozenset({
     "cursor", "limit", "since", "until", "least_score", "most_score", "passed", "failure_type", "failed_dimension",
     "escalated", "skipped", "judge_failed", "severe", "least_iterations", "most_iterations", "status", "kind",
     "outcome", "origin", "source", "tier", "seed", "versions", "prompt_version", "text", "offset", "before", "after",
-    "action", "all_tenants", "version", "strict", "metric", "allow_lost",
+    "action", "all_tenants", "version", "strict", "metric", "allow_lost", "run_type",
 })  # fmt: skip
 """Optional parameters of queries that name nothing of anybody: they only choose among one's own things."""
 
@@ -58,7 +58,10 @@ ROUTES: Mapping[str, Example] = {
     "POST /api/flags/{name}/review": lambda _: {"name": FLAG},
     "GET /assets/{name}": lambda _: {"name": "assay.css"},
     "DELETE /api/memory/{memory_id}": lambda has: {"memory_id": has.spare_memory_id},
+    "PUT /api/variants/{name}": lambda _: {"name": "matrix-words"},
+    "DELETE /api/variants/{name}": lambda _: {"name": "matrix-words"},
     "POST /api/memory/{memory_id}/update": lambda has: {"memory_id": has.spare_memory_id},
+    "POST /api/memory/{memory_id}/tier": lambda has: {"memory_id": has.spare_memory_id},
     "POST /api/memory/{memory_id}/forget": lambda has: {"memory_id": has.spare_memory_id},
     "POST /api/memory/{memory_id}/restore": lambda has: {"memory_id": has.spare_memory_id},
     "GET /evaluation/runs/{run_id}/queries/{query_id:path}": lambda has: {"run_id": has.run_id, "query_id": "c1"},
@@ -94,14 +97,20 @@ BODIES: Mapping[str, Example] = {
         "source_id": has.memory_id, "kind": "supports", "target_id": has.other_memory_id
     },
     "POST /api/memory/{memory_id}/update": lambda _: {"title": "A changed ledger"},
+    "POST /api/memory/{memory_id}/tier": lambda _: {"tier": "important", "reason": "by the matrix"},
     "POST /api/memory/{memory_id}/forget": lambda _: {"reason": "by the matrix"},
     "POST /api/memory/{memory_id}/restore": lambda _: {},
     "POST /api/tasks/preflight": lambda has: {"task_id": f"{has.task_id}-more", "goal": "more", **SHARES},
     "POST /api/tasks/postflight": lambda has: {"task_id": has.task_id, **SHARES},
     "POST /api/runs": lambda has: {"dataset": has.dataset, "metrics": ["ndcg@10"]},
+    "POST /api/runs/gate": lambda has: {"run": has.run_id},
     "POST /api/judgments": lambda has: {
         "judgments": [{"query_id": has.query_id, "memory_id": has.memory_id, "relevance": 1}]
     },
+    "POST /api/judgments/collect": lambda _: {},
+    "POST /api/judgments/grade": lambda _: {"most": 1},
+    "PUT /api/variants/{name}": lambda _: {"spec": "assay:channels=fts5"},
+    "POST /api/shadow/{feature_id}/replay": lambda _: {"last": 1},
     "PUT /api/flags/{name}": lambda _: {"percent": 0},
     "POST /api/flags/{name}/review": lambda _: {},
     "POST /api/learning/run": lambda _: {},
@@ -151,8 +160,12 @@ TOOLS: Mapping[str, Example] = {
     "memory_causal_why": lambda has: {"memory_id": has.memory_id},
     "memory_list": lambda has: {"folder": has.canary("folder")},
     "memory_update": lambda has: {"memory_id": has.spare_memory_id, "title": "A ledger changed by an agent"},
+    "memory_tier": lambda has: {"memory_id": has.spare_memory_id, "tier": "deprecated"},
     "memory_forget": lambda has: {"memory_id": has.spare_memory_id},
     "memory_restore": lambda has: {"memory_id": has.spare_memory_id},
+    "memory_grade": lambda has: {
+        "judgments": [{"query_id": has.query_id, "memory_id": has.memory_id, "relevance": 2}]
+    },
     "memory_validate": lambda has: {"memory_id": has.memory_id, "was_useful": True, "query_id": has.query_id},
     "memory_observe": lambda has: {"session_id": has.session_id, "memory_id": has.memory_id},
     "task_preflight": lambda has: {"task_id": f"{has.task_id}-agent", "goal": "more", **SHARES},

@@ -128,7 +128,7 @@ def test_a_task_before_and_after(client: TestClient, oven: str) -> None:
     numbers = {"task_id": "task-1", "knowledge": 0.2, "uncertainty": 0.8, "context": 0.1}
     sent(client, "/api/tasks/preflight", numbers)
     done = sent(client, "/api/tasks/postflight", {**numbers, "knowledge": 0.7, "useful": [oven]})
-    assert done["outcome"]["knowledge_delta"] == pytest.approx(0.5)
+    assert done["change"]["knowledge_delta"] == pytest.approx(0.5)
     assert done["validated"] == 1
 
 
@@ -153,6 +153,8 @@ def test_flags_are_switched_and_their_tests_begun(client: TestClient) -> None:
     assert client.get(f"/api/flags/{FLAG}").json()["origin"] == "stored"
     assert client.put(f"/api/flags/{FLAG}", json={"percent": 1}).json()["percent"] == 1
     assert client.post(f"/api/flags/{FLAG}/review").json()["reviewed_at"]
+    assert client.post(f"/api/tests/{FLAG}/begin", json={"kind": "paired"}).status_code == 422
+    assert client.put(f"/api/flags/{FLAG}", json={"percent": 0}).json()["percent"] == 0
     assert sent(client, f"/api/tests/{FLAG}/begin", {"kind": "paired"})["status"] == "running"
     page = client.get(f"/api/tests/{FLAG}").json()
     assert page["test"]["votes"] == 0

@@ -169,7 +169,7 @@ def result(run_id: str = "run_1", **given: Any) -> EvalResult:
 def full_result(run_id: str = "run_full") -> EvalResult:
     return result(
         run_id,
-        run_type=RunType.AB_TEST,
+        run_type=RunType.REGRESSION,
         feature_id="rerank",
         channel_contribution_json=NESTED,
         query_count=INT64_MAX,

@@ -194,3 +194,11 @@ def test_the_questions_are_understood_by_both_back_ends_when_something_is_wrong(
         "query whose result count differs from its list",
         "store without an epoch",
     }
+
+
+def test_the_database_refuses_a_vector_of_another_length(whole: Path, tmp_path: Path) -> None:
+    shutil.copy(whole, tmp_path / "copy.db")
+    connection = sqlite3.connect(tmp_path / "copy.db")
+    with pytest.raises(sqlite3.IntegrityError, match="vector_has_its_dimension"):
+        connection.execute("UPDATE vectors SET dimension = dimension + 1")
+    connection.close()

@@ -68,7 +68,7 @@ def test_the_newest_results_are_given_first(store: Store, scope: Scope) -> None:
             work.results.add(samples.result(f"run_{run_type}", run_type=run_type))
     with store.reading(scope) as work:
         assert [result.run_type for result in work.results.latest()] == list(RunType)[::-1]
-        assert [result.run_type for result in work.results.latest(limit=1)] == [RunType.AB_TEST]
+        assert [result.run_type for result in work.results.latest(limit=1)] == [RunType.REGRESSION]
 
 
 def test_feedback_of_a_query_comes_back_equal_in_the_order_it_was_recorded(store: Store, scope: Scope) -> None:

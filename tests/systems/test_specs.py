@@ -38,6 +38,14 @@ def test_a_configuration_is_a_list_of_keys() -> None:
     )
 
 
+def test_a_configuration_simulates_a_context_that_is_filling_up() -> None:
+    found = parse_spec("assay:token_budget=2000,tokens_used=1900,context_type=review", HERE).configuration
+    assert found == Configuration(token_budget=2_000, tokens_used=1_900, context_type="review")
+    assert found.as_json() == {"context_type": "review", "token_budget": 2_000, "tokens_used": 1_900}
+    with pytest.raises(UnknownSystem, match="tokens_used=much is not a number"):
+        parse_spec("assay:tokens_used=much", HERE)
+
+
 def test_a_configuration_may_stand_in_a_file(tmp_path: Path) -> None:
     lines = 'mode = "deep"\nchannels = ["vector"]\n[search]\nfusion = "rrf"\n[flags]\nmmr = false\n'
     (tmp_path / "worse.toml").write_text(lines, encoding="utf-8")

@@ -192,7 +192,7 @@ def test_chunks_overlap_only_when_asked_to() -> None:
         assert second.text.split(".")[0] in first.text
 
 
-@pytest.mark.parametrize("overlap", [-1, 60])
+@pytest.mark.parametrize("overlap", [-1, 31, 60])
 def test_an_overlap_that_cannot_be_is_refused(overlap: int) -> None:
     with pytest.raises(BadValue, match=f"overlap {overlap}"):
         by_words(60, overlap)

@@ -20,7 +20,7 @@ from assay.flags import Flags
 from assay.memory import retention
 from assay.online.graduation import Gains
 from assay.online.ladder import OfflineEvidence
-from assay.records import Judgment, JudgmentSource, LoggedQuery, Scope, SearchRequest, TaskReport
+from assay.records import Judgment, JudgmentSource, LoggedQuery, Scope, SearchRequest, TaskOutcome, TaskReport
 from assay.records.flags import Arm, Sides, VoteKind
 from assay.records.learning import LearnedTerm, TermState
 from assay.settings import Settings
@@ -90,16 +90,60 @@ def grade_oven(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
     return found
 
 
+def grade_oven_by_model(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Search, and have a person and a model grade what was found."""
+    found = grade_oven(engine, scope, notes)
+    grade = Judgment(
+        query_id=found["query"],
+        memory_id=notes.ids["oven"],
+        relevance=1,
+        source=JudgmentSource.LLM_JUDGE,
+        annotator="a model",
+        created_at=engine.clock.now(),
+    )
+    keep_grades(engine.store, scope, [grade])
+    return found
+
+
+def use_oven(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Search in a session, read the note on the oven, and call it useful."""
+    search_in_session(engine, scope, notes)
+    engine.load(scope, notes.ids["oven"], session_id="s1")
+    engine.validate(scope, notes.ids["router"], True, session_id="s1")
+    return {}
+
+
+def begin_shadow(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Let a flag run in the shadow."""
+    engine.flags.turn(engine.store, scope, "docscore_aggregation", "off", shadow=True)
+    return {}
+
+
 def give_triggers(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
     """Give the note on the oven a trigger phrase."""
     saved = engine.saver.update(scope, notes.ids["oven"], {"triggers": ("cold start",)}, automated=True, tool="test")
     return {"hot": str(saved.memory_id)}
 
 
+def mark_tea(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Say what kind of work the note on tea is for."""
+    saved = engine.saver.update(scope, notes.ids["tea"], {"context_type": "brewing"}, automated=True, tool="test")
+    return {"tea": str(saved.memory_id)}
+
+
 def search_in_session(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
     """Let a session search for the oven."""
     engine.searcher.search(scope, SearchRequest(query="polled oven", session_id="s1"))
     engine.store.log.flush()
+    return {}
+
+
+def search_again_in_session(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Let a session search for the oven twice without using anything."""
+    search_in_session(engine, scope, notes)
+    engine.searcher.search(scope, SearchRequest(query="oven polled", session_id="s1"))
+    engine.store.log.flush()
+    engine.repeated.settle()
     return {}
 
 
@@ -150,6 +194,23 @@ MEMORY = (
                 argv=("update", "<tea>", "--tag", "drinks", "--folder", "kitchen"),
             ),
             Example(given={"memory_id": "m_none", "title": "x"}, argv=("update", "m_none", "-t", "x")),
+        ),
+    ),
+    Examples(
+        "memory.tier",
+        (
+            Example(given={"memory_id": "<tea>", "tier": "deprecated"}, argv=("tier", "<tea>", "deprecated")),
+            Example(
+                given={"memory_id": "<tea>", "tier": "critical", "reason": "it burnt once"},
+                argv=("tier", "<tea>", "critical", "--reason", "it burnt once"),
+            ),
+            Example(given={"memory_id": "<tea>", "tier": "normal"}, argv=("tier", "<tea>", "normal")),
+            Example(
+                given={"memory_id": "<tea>", "tier": "important"},
+                argv=("tier", "<tea>", "important"),
+                prepare=forget_tea,
+            ),
+            Example(given={"memory_id": "m_none", "tier": "normal"}, argv=("tier", "m_none", "normal")),
         ),
     ),
     Examples(
@@ -217,28 +278,148 @@ JUDGMENTS = (
     Examples(
         "judgment.add",
         (
-            Example(given={"judgments": [GRADED]}, argv=None, prepare=search_oven),
+            # A program's grades over MCP are a model's, whatever it says: see tests/online/test_each_surface.py.
             Example(
-                given={
-                    "judgments": [{**GRADED, "confidence": 0.5}, {**GRADED, "memory_id": "<tea>", "relevance": 0}],
-                    "annotator": "ada",
-                },
+                given={"judgments": [GRADED], "annotator": "ben"},
+                argv=("judgments", "add", "<query>", "<oven>", "3", "--annotator", "ben"),
+                prepare=search_oven,
+                programs=False,
+            ),
+            Example(
+                given={"judgments": [{**GRADED, "confidence": 0.5}], "annotator": "ada", "by_model": True},
+                argv=(
+                    *("judgments", "add", "<query>", "<oven>", "3"),
+                    *("--confidence", "0.5"),
+                    *("--annotator", "ada"),
+                    "--by-model",
+                ),
+                prepare=search_oven,
+                programs=False,
+            ),
+            Example(
+                given={"judgments": [GRADED, {**GRADED, "memory_id": "<tea>", "relevance": 0}], "annotator": "ada"},
+                argv=None,
+                prepare=search_oven,
+                programs=False,
+            ),
+            Example(
+                given={"judgments": [GRADED | {"relevance": 4}]},
                 argv=None,
                 prepare=search_oven,
             ),
-            Example(given={"judgments": [GRADED | {"relevance": 4}]}, argv=None, prepare=search_oven),
-            Example(given={"judgments": [GRADED | {"memory_id": "m_none"}]}, argv=None, prepare=search_oven),
+            Example(
+                given={"judgments": [GRADED | {"memory_id": "m_none"}]},
+                argv=("judgments", "add", "<query>", "m_none", "3"),
+                prepare=search_oven,
+            ),
             Example(given={"judgments": []}, argv=None),
         ),
     ),
     Examples(
         "judgment.list",
         (
-            Example(given={}, argv=None),
-            Example(given={"limit": 1, "source": "manual"}, argv=None, prepare=grade_oven),
-            Example(given={"query_id": "<query>"}, argv=None, prepare=grade_oven),
-            Example(given={"cursor": "nowhere"}, argv=None),
+            Example(given={}, argv=("judgments", "list")),
+            Example(
+                given={"limit": 1, "source": "manual"},
+                argv=("judgments", "list", "--limit", "1", "--source", "manual"),
+                prepare=grade_oven,
+            ),
+            Example(
+                given={"query_id": "<query>"}, argv=("judgments", "list", "--query", "<query>"), prepare=grade_oven
+            ),
+            Example(given={"cursor": "nowhere"}, argv=("judgments", "list", "--cursor", "nowhere")),
             Example(given={"limit": 0}, argv=None),
+        ),
+    ),
+    Examples(
+        "judgment.collect",
+        (
+            Example(given={}, argv=("judgments", "collect")),
+            Example(given={}, argv=("judgments", "collect"), prepare=use_oven),
+        ),
+    ),
+    Examples(
+        "judgment.grade",
+        (
+            Example(given={}, argv=("judgments", "grade")),
+            # No model is set up: what a model says is tested with a scripted one.
+            Example(given={"most": 3}, argv=("judgments", "grade", "--most", "3"), prepare=grade_oven),
+            Example(given={"most": 0}, argv=None),
+        ),
+    ),
+    Examples(
+        "judgment.status",
+        (
+            Example(given={}, argv=("judgments", "status")),
+            Example(given={}, argv=("judgments", "status"), prepare=grade_oven_by_model),
+        ),
+    ),
+)
+
+
+def define_variant(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Define a variant, and search in a session."""
+    engine.flags.define(engine.store, scope, "by-words", "assay:channels=fts5")
+    return search_in_session(engine, scope, notes)
+
+
+BY_WORDS: dict[str, Any] = {"name": "by-words"}
+VARIANTS = (
+    Examples(
+        "variant.list",
+        (
+            Example(given={}, argv=("variant", "list")),
+            Example(given={}, argv=("variant", "list"), prepare=define_variant),
+        ),
+    ),
+    Examples(
+        "variant.define",
+        (
+            Example(
+                given={**BY_WORDS, "spec": "assay:channels=fts5,flags.mmr=off"},
+                argv=("variant", "add", "by-words", "assay:channels=fts5,flags.mmr=off"),
+            ),
+            Example(
+                given={**BY_WORDS, "spec": "assay:search.fusion=rrf"},
+                argv=("variant", "add", "by-words", "assay:search.fusion=rrf"),
+                prepare=define_variant,
+            ),
+            Example(
+                given={"name": "mmr", "spec": "assay:search.fusion=rrf"},
+                argv=("variant", "add", "mmr", "assay:search.fusion=rrf"),
+            ),
+            Example(
+                given={**BY_WORDS, "spec": "assay:embedder.kind=static"},
+                argv=("variant", "add", "by-words", "assay:embedder.kind=static"),
+            ),
+            Example(given={**BY_WORDS, "spec": "assay"}, argv=("variant", "add", "by-words", "assay")),
+            Example(given={**BY_WORDS, "spec": "assay:a.toml"}, argv=("variant", "add", "by-words", "assay:a.toml")),
+        ),
+    ),
+    Examples(
+        "variant.remove",
+        (
+            Example(given=BY_WORDS, argv=("variant", "remove", "by-words"), prepare=define_variant),
+            Example(given=BY_WORDS, argv=("variant", "remove", "by-words")),
+        ),
+    ),
+    Examples(
+        "shadow.status",
+        (
+            Example(given={}, argv=("shadow", "status")),
+            Example(given={}, argv=("shadow", "status"), prepare=begin_shadow),
+        ),
+    ),
+    Examples(
+        "shadow.replay",
+        (
+            Example(
+                given={"feature_id": "by-words", "last": 5},
+                argv=("shadow", "replay", "by-words", "--last", "5"),
+                prepare=define_variant,
+            ),
+            Example(given={"feature_id": "mmr"}, argv=("shadow", "replay", "mmr")),
+            Example(given={"feature_id": "none"}, argv=("shadow", "replay", "none")),
         ),
     ),
 )
@@ -277,6 +458,9 @@ RUNS = (
         (
             Example(given={}, argv=None, prepare=keep_rows),
             Example(given={"limit": 2}, argv=None, prepare=keep_rows),
+            Example(given={"run_type": "full"}, argv=None, prepare=keep_rows),
+            Example(given={"run_type": "regression"}, argv=None, prepare=keep_rows),
+            Example(given={"run_type": "shadow"}, argv=None),
             Example(given={"cursor": "nowhere"}, argv=None),
             Example(given={"limit": 201}, argv=None),
         ),
@@ -285,6 +469,7 @@ RUNS = (
         "run.show",
         (
             Example(given={"run_id": "<auto>"}, argv=None, prepare=keep_rows),
+            Example(given={"run_id": "<auto>", "run_type": "regression"}, argv=None, prepare=keep_rows),
             Example(given={"run_id": "<auto>"}, argv=None),
             Example(given={"run_id": "run_none"}, argv=None),
         ),
@@ -745,9 +930,12 @@ def wait_for_approval(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str
     with engine.store.writing(scope) as work:
         for number in (1, 2):
             work.learned_terms.add_cycle(Cycle(number, begun, now - timedelta(days=1), 100))
-        yesterday = now - timedelta(days=1)
-        term = LearnedTerm(memory_id=notes.ids["oven"], term="polled", state=TermState.SHADOW, learned_at=yesterday)
+        before = now - timedelta(days=8)
+        term = LearnedTerm(memory_id=notes.ids["oven"], term="polled", state=TermState.SHADOW, learned_at=before)
         work.learned_terms.put(term)
+    for number in range(10):
+        # In sessions of their own: a session is not given the same memory twice.
+        engine.searcher.search(scope, SearchRequest(query="polled oven", session_id=f"w{number}"))
     search_in_session(engine, scope, notes)
     engine.load(scope, notes.ids["oven"], session_id="s1")
     engine.learning.catch_up(scope)
@@ -889,6 +1077,25 @@ SEARCHING = (
                 given={"query": "nothing of the kind", "folder": "attic"},
                 argv=("search", "nothing of the kind", "--folder", "attic"),
             ),
+            Example(
+                given={
+                    "query": "why is the oven polled, and how does that differ from tea",
+                    "context_type": "brewing",
+                    "token_budget": 1_000,
+                    "tokens_used": 800,
+                    "explain": True,
+                },
+                argv=(
+                    "search",
+                    "why is the oven polled, and how does that differ from tea",
+                    *("--context-type", "brewing"),
+                    *("--budget", "1000"),
+                    *("--tokens-used", "800"),
+                    "--explain",
+                ),
+                prepare=mark_tea,
+            ),
+            Example(given={"query": "oven", "tokens_used": 5}, argv=("search", "oven", "--tokens-used", "5")),
             Example(given={"query": "oven", "k": 0}, argv=("search", "oven", "-k", "0")),
             Example(given={"query": "oven", "k": 101}, argv=("search", "oven", "-k", "101")),
             Example(given={"query": "oven", "since": "soon"}, argv=("search", "oven", "--since", "soon")),
@@ -903,6 +1110,11 @@ SEARCHING = (
         (
             Example(given={"query": "polled oven"}, argv=None),
             Example(given={"query": "green tea", "token_budget": 50, "k": 2, "session_id": "s1"}, argv=None),
+            Example(
+                given={"query": "green tea", "token_budget": 500, "tokens_used": 460, "context_type": "brewing"},
+                argv=None,
+                prepare=mark_tea,
+            ),
             Example(given={"query": "green tea", "token_budget": 49}, argv=None),
         ),
     ),
@@ -1124,12 +1336,35 @@ def end_task(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
     return {}
 
 
+def end_searched_task(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """End a task in which a search led to a note, and one that failed without a search."""
+    engine.preflight(scope, TaskReport(task_id="fix-oven", session_id="s1", **KNOWN))
+    # Written down by hand: a real search has a quality proxy that depends on how long it took.
+    query = LoggedQuery(
+        query_id="eq_oven",
+        query="polled oven",
+        tool_name="memory_search",
+        created_at=engine.clock.now(),
+        session_id="s1",
+        result_ids=(notes.ids["tea"], notes.ids["oven"]),
+        quality_proxy_score=0.5,
+    )
+    engine.store.log.append(scope, query)
+    engine.store.log.flush()
+    engine.validate(scope, notes.ids["oven"], True, session_id="s1", query_id="eq_oven")
+    engine.postflight(scope, TaskReport(task_id="fix-oven", outcome=TaskOutcome.DONE, **KNOWN))
+    engine.preflight(scope, TaskReport(task_id="fix-tap", session_id="s2", **KNOWN))
+    engine.postflight(scope, TaskReport(task_id="fix-tap", outcome=TaskOutcome.FAILED, **KNOWN))
+    return {}
+
+
 SESSIONS = (
     Examples(
         "session.list",
         (
             Example(given={}, argv=("session", "list")),
             Example(given={"limit": 1}, argv=("session", "list", "--limit", "1"), prepare=hold_sessions),
+            Example(given={}, argv=("session", "list"), prepare=search_again_in_session),
             Example(given={"limit": 201}, argv=("session", "list", "--limit", "201")),
             Example(given={"cursor": "made-up"}, argv=("session", "list", "--cursor", "made-up")),
         ),
@@ -1139,6 +1374,7 @@ SESSIONS = (
         (
             Example(given={"session_id": "s1"}, argv=("session", "show", "s1"), prepare=hold_sessions),
             Example(given={"session_id": "s2"}, argv=("session", "show", "s2"), prepare=hold_sessions),
+            Example(given={"session_id": "s1"}, argv=("session", "show", "s1"), prepare=search_again_in_session),
             Example(given={"session_id": "none"}, argv=("session", "show", "none")),
         ),
     ),
@@ -1149,6 +1385,23 @@ SESSIONS = (
             Example(given={"origin": "use", "limit": 1}, argv=None, prepare=hold_sessions),
             Example(given={"origin": "nowhere"}, argv=None),
             Example(given={"cursor": "made-up"}, argv=None),
+        ),
+    ),
+    Examples(
+        "search.attribution",
+        (
+            Example(given={}, argv=("attribution",), prepare=hold_sessions),
+            Example(
+                given={"since": "2020-01-01", "until": "2100-01-01T00:00"},
+                argv=("attribution", "--since", "2020-01-01", "--until", "2100-01-01T00:00"),
+                prepare=hold_sessions,
+            ),
+            Example(given={"until": "0001-01-02"}, argv=("attribution", "--until", "0001-01-02")),
+            Example(
+                given={"since": "2030-01-02", "until": "2030-01-01"},
+                argv=("attribution", "--since", "2030-01-02", "--until", "2030-01-01"),
+            ),
+            Example(given={"since": "yesterday"}, argv=("attribution", "--since", "yesterday")),
         ),
     ),
     Examples(
@@ -1197,6 +1450,7 @@ SESSIONS = (
                     **KNOWN,
                     "knowledge": 1.0,
                     "result": "warm",
+                    "outcome": "done",
                     "useful": ["<router>"],
                     "not_useful": ["<tea>"],
                     "session_id": "s1",
@@ -1206,6 +1460,7 @@ SESSIONS = (
                     *KNOWN_ARGV,
                     *("--knowledge", "1"),
                     *("--result", "warm"),
+                    *("--outcome", "done"),
                     *("--useful", "<router>"),
                     *("--not-useful", "<tea>"),
                     *("--session", "s1"),
@@ -1218,9 +1473,21 @@ SESSIONS = (
                 prepare=hold_sessions,
             ),
             Example(
+                given={"task_id": "fix-oven", **KNOWN, "outcome": "half done"},
+                argv=None,
+                prepare=hold_sessions,
+            ),
+            Example(
                 given={"task_id": "unknown", **KNOWN},
                 argv=("task", "postflight", "unknown", *KNOWN_ARGV),
             ),
+        ),
+    ),
+    Examples(
+        "task.outcomes",
+        (
+            Example(given={}, argv=("task", "outcomes"), prepare=end_searched_task),
+            Example(given={}, argv=("task", "outcomes")),
         ),
     ),
 )
@@ -1581,5 +1848,6 @@ EXAMPLES: Mapping[str, Examples] = {
         *SEARCHING,
         *SESSIONS,
         *USAGE,
+        *VARIANTS,
     )
 }

@@ -66,6 +66,7 @@ MEMORY_HEALTH = _act("memory.health", READ, "Read how the indexes, the gate and 
 MEMORY_SAVE = _act("memory.save", ADD, "Save a memory.")
 MEMORY_LINK = _act("memory.link", ADD_ONCE, "Link two memories.")
 MEMORY_CHANGE = _act("memory.change", CHANGE, "Change a memory.")
+MEMORY_RETIER = _act("memory.retier", SET, "Change the tier of a memory; it can be changed back.")
 MEMORY_FORGET = _act("memory.forget", SET, "Forget a memory; it can be brought back.")
 MEMORY_BRING_BACK = _act("memory.bring_back", ADD_ONCE, "Bring a forgotten memory back.")
 MEMORY_ERASE = _act("memory.erase", GOVERN, "Erase a memory for good.")
@@ -90,6 +91,7 @@ PROMPT_CHANGE = _act("prompt.change", GOVERN, "Write a version of a prompt, swit
 # Runs, datasets, labels.
 RUN_READ = _act("run.read", READ, "Read runs, their reports and comparisons.")
 RUN_START = _act("run.start", MEASURE, "Run a dataset and keep the result.")
+RUN_GATE = _act("run.gate", MEASURE, "Hold a run against a baseline and keep the verdict.")
 METRIC_READ = _act("metric.read", READ, "Read which metrics there are, and how each is computed.")
 DATASET_READ = _act("dataset.read", READ, "Read which datasets there are and what they hold.")
 JUDGMENT_READ = _act("judgment.read", READ, "Read judgments.")

@@ -49,6 +49,11 @@ COMMANDS: Mapping[str, tuple[Entry, ...]] = {
             module="memories",
         ),
         Entry(
+            "tier",
+            "Change the tier of a memory in place: critical ranks a little higher, deprecated is served last.",
+            module="memories",
+        ),
+        Entry(
             "ingest",
             "Take in documents: new and changed ones only, in batches that survive an interruption.",
             module="documents",
@@ -83,6 +88,11 @@ COMMANDS: Mapping[str, tuple[Entry, ...]] = {
         Entry("index", "Look after the derived indexes.", module="setup"),
         Entry("tune", "Measure what a setting should be."),
         Entry("session", "Look at sessions: searches, reads, verdicts, tasks.", module="sessions"),
+        Entry(
+            "attribution",
+            "Show what each channel gave to the searches of use: results it found, alone, and of those that were used.",
+            module="sessions",
+        ),
         Entry("task", "Say what is known before a task and after it.", module="sessions"),
     ),
     "Feedback and learning": (
@@ -118,10 +128,12 @@ COMMANDS: Mapping[str, tuple[Entry, ...]] = {
         Entry("judge", "Judge answers, and find out how far the judge can be trusted."),
         Entry("experiment", "Try a change against what is in force, and keep what came of it."),
         Entry("label", "Label question by question in the terminal; goes on where it was stopped."),
+        Entry("judgments", "Grade what searches found, collect what use says, and see which grades count for what."),
         Entry("simulate", "Try a policy on simulated users.", module="experiment"),
     ),
     "Live trials": (
-        Entry("shadow", "See what a flag would change, without showing it to anybody."),
+        Entry("variant", "Define other configurations and systems, to compare them with what is served."),
+        Entry("shadow", "See what a change would do, without showing it to anybody."),
         Entry("ladder", "Take a change up step by step, and down again when it breaks."),
     ),
     "Analysis and prompts": (

@@ -14,11 +14,15 @@ from rich.text import Text
 from assay.formats.grid import grid
 from assay.records import (
     AuthorKind,
+    CosineSpread,
     Explanation,
     Hit,
     HitPassage,
     PassageScore,
+    Pressure,
     SearchResult,
+    Telemetry,
+    Tier,
     TrustMove,
 )
 from assay.verbs.searching import MemorySearchRequest
@@ -66,6 +70,8 @@ def _hit(hit: Hit, request: MemorySearchRequest) -> Text:
         head.append(f"  {where}", style="dim")
     if hit.superseded_at is not None:
         head.append(f"  superseded {hit.superseded_at:%Y-%m-%d}", style="red")
+    if hit.tier is Tier.DEPRECATED:
+        head.append("  deprecated", style="red")
     about = "  ".join(part for part in (hit.memory_id, ", ".join(hit.channels), _wrote(hit)) if part)
     lines = [head, _snippet(best.text, request.query), Text(f"{_INDENT}{about}", style="dim"), *_other_views(hit)]
     if hit.explanation is not None:
@@ -133,9 +139,17 @@ def explain_lines(why: Explanation) -> Iterator[str]:
         yield f"{_INDENT}x {boost.factor:.3f}  {boost.name}: {boost.reason}"
     yield f"{_INDENT}{_sum(why)}"
     if why.reranked_from is not None:
-        yield f"{_INDENT}reranked from place {why.reranked_from}"
+        by = "" if why.rerank_score is None else f" by the cross-encoder, which gave {why.rerank_score:.4f}"
+        yield f"{_INDENT}reranked from place {why.reranked_from}{by}"
     if why.trust is not None:
         yield f"{_INDENT}{explain_trust(why.trust)}"
+    if why.served_last_from is not None:
+        yield f"{_INDENT}{explain_served_last(why.served_last_from)}"
+
+
+def explain_served_last(place: int) -> str:
+    """Why a deprecated result is behind all others, as a sentence."""
+    return f"served last, from place {place}: its tier is deprecated"
 
 
 def explain_trust(move: TrustMove) -> str:
@@ -180,8 +194,20 @@ def _about(found: SearchResult, request: MemorySearchRequest) -> Text:
     if found.held_back:
         saved = f"{len(found.held_back)} not repeated, {found.tokens_saved:,} tokens saved; read again: assay show ID"
         lines.append(Text(saved, style="dim"))
+    if found.cosines is not None:
+        lines.append(Text(_cosines(found.cosines), style="dim"))
+    if found.below_threshold:
+        lines.append(Text(f"{found.below_threshold} left out: scored below rerank.threshold", style="dim"))
     lines.append(Text(_timing(found), style="dim"))
     return Text("\n").join(lines)
+
+
+def _cosines(store: CosineSpread) -> str:
+    """What the scores of the vector channel are to be held against."""
+    passages = "1 passage" if store.passages == 1 else f"{store.passages:,} passages"
+    return (
+        f"cosines of the query with {passages}: {store.mean:.3f} on average, standard deviation {store.deviation:.3f}"
+    )
 
 
 def _timing(found: SearchResult) -> str:
@@ -189,14 +215,24 @@ def _timing(found: SearchResult) -> str:
     return (
         f"{count} {'result' if count == 1 else 'results'} in {took.total_latency_ms:.0f} ms"
         f" ({took.embedding_latency_ms:.0f} ms of it for the query's vector);"
-        f" mode {found.mode.value}, intent {found.intent.value}; {found.query_id}"
+        f" mode {found.mode.value}, intent {found.intent.value}; {_describe_pressure(took)}{found.query_id}"
     )
+
+
+def _describe_pressure(took: Telemetry) -> str:
+    """Return how full the caller's context was; nothing where no budget was given."""
+    if took.token_usage_ratio is None:
+        return ""
+    level = "no" if took.pressure_level is Pressure.NONE else took.pressure_level.value
+    return f"{level} token pressure ({took.token_usage_ratio:.0%} of the budget used); "
 
 
 def _nothing(found: SearchResult, request: MemorySearchRequest) -> str:
     """What to try when nothing came back."""
     if found.held_back:
         return "Nothing else: everything that matches was given earlier in this session."
+    if found.below_threshold:
+        return "Nothing reached rerank.threshold. Lower it, or search with --mode quick, which does not rerank."
     if request.folder or request.tiers or request.tags or request.since or request.until or request.as_of:
         return "Nothing found. Try without the filters, or add --include-superseded."
     if request.channels is not None:

@@ -1,9 +1,10 @@
 """Embedders: text into vectors. Which one is used is a setting; none replaces another unasked.
 
-- `protocol`: what an embedder is, and batches of texts of like length.
+- `protocol`: what an embedder and a cross-encoder are, and batches of texts of like length.
 - `files`: where model files are, and whether they are the expected ones.
 - `bundled`: the model that comes with the extra `memory`.
 - `onnx`: runs any sentence encoder in ONNX format.
+- `cross_encoder`: runs any pair model in ONNX format, which reads a query and a text together.
 - `static`: the fast embedder of the extra `fast`.
 - `remote`: an OpenAI-compatible endpoint.
 - `wrappers`: a cache of query vectors, and loading on first use.

@@ -58,8 +58,8 @@ class OnnxEmbedder:
     ) -> None:
         self.model = model
         self.profile = profile
-        self._tokenizer = _load_tokenizer(tokenizer)
-        self._session = _load_session(network, options)
+        self._tokenizer = load_tokenizer(tokenizer)
+        self._session = load_session(network, options)
         self._inputs = [model_input.name for model_input in self._session.get_inputs()]
         self.token_limit = options.longest - self._tokenizer.num_special_tokens_to_add(is_pair=False)
         self.dimension = self._width()
@@ -100,7 +100,8 @@ class OnnxEmbedder:
         return _unit(_pool(np.asarray(output), mask))
 
 
-def _load_tokenizer(file: Path) -> Tokenizer:
+def load_tokenizer(file: Path) -> Tokenizer:
+    """Load a tokenizer without the padding and truncation that its file asks for."""
     try:
         tokenizer = Tokenizer.from_file(str(file))
     except Exception as problem:  # the library raises bare Exception
@@ -111,7 +112,8 @@ def _load_tokenizer(file: Path) -> Tokenizer:
     return tokenizer
 
 
-def _load_session(file: Path, options: OnnxOptions) -> onnxruntime.InferenceSession:
+def load_session(file: Path, options: OnnxOptions) -> onnxruntime.InferenceSession:
+    """Load a network whose inputs are among those that a tokenizer gives."""
     onnxruntime.disable_telemetry_events()
     chosen = onnxruntime.SessionOptions()
     chosen.intra_op_num_threads = options.threads
@@ -129,7 +131,7 @@ def _load_session(file: Path, options: OnnxOptions) -> onnxruntime.InferenceSess
     if unknown:
         raise ModelDamaged(
             f"the model {file} asks for the input {min(unknown)!r}",
-            remedy=f"Use a sentence encoder whose inputs are among {', '.join(sorted(_KNOWN_INPUTS))}.",
+            remedy=f"Use a model whose inputs are among {', '.join(sorted(_KNOWN_INPUTS))}.",
         )
     return session
 
@@ -162,6 +164,15 @@ NETWORK = "model.onnx"
 TOKENIZER = "tokenizer.json"
 
 
+def check_model_folder(folder: Path) -> None:
+    """Refuse a folder that lacks a file of a model."""
+    for name in (NETWORK, TOKENIZER):
+        if not (folder / name).is_file():
+            raise InputError(
+                f"the folder {folder} has no {name}", remedy=f"Give a folder with {NETWORK} and {TOKENIZER}."
+            )
+
+
 def load_local(
     folder: Path,
     *,
@@ -169,11 +180,7 @@ def load_local(
     profile: SimilarityProfile = SimilarityProfile(),  # noqa: B008 - frozen
 ) -> Embedder:
     """The model in a folder."""
-    for name in (NETWORK, TOKENIZER):
-        if not (folder / name).is_file():
-            raise InputError(
-                f"the folder {folder} has no {name}", remedy=f"Give a folder with {NETWORK} and {TOKENIZER}."
-            )
+    check_model_folder(folder)
     # Large models keep their weights beside the network, as model.onnx.data or model.onnx_data.
     hashes = {file.name: sha256_of(file) for file in (*folder.glob(f"{NETWORK}*"), folder / TOKENIZER)}
     return OnnxEmbedder(

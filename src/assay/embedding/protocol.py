@@ -96,3 +96,19 @@ def by_length(lengths: Sequence[int], *, most_texts: int, most_tokens: int) -> I
         batch.append(position)
     if batch:
         yield batch
+
+
+PairScores = NDArray[np.floating]
+
+
+class CrossEncoder(Protocol):
+    """Scores how well a query and a text fit together."""
+
+    @property
+    def name(self) -> str:
+        """Which model in which version."""
+        ...
+
+    def score(self, query: str, texts: Sequence[str]) -> PairScores:
+        """How well each text fits, from 0 to 1."""
+        ...

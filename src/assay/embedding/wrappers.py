@@ -2,7 +2,7 @@
 
 - What wrappers share.
 - A cache of the vectors of recent queries, since queries often repeat.
-- Loading on first use: a search by words alone never waits for a model.
+- Loading on first use, of embedders and cross-encoders: a search by words alone never waits for a model.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from threading import Lock
 import numpy as np
 
 from assay import cpu_budget
-from assay.embedding.protocol import Embedder, Progress, SimilarityProfile, Vectors
+from assay.embedding.protocol import CrossEncoder, Embedder, PairScores, Progress, SimilarityProfile, Vectors
 from assay.errors import BadValue
 
 # --- What wrappers share ---
@@ -154,6 +154,31 @@ class OnDemandEmbedder:
         return self._load_once().embed(texts, progress=between_batches)
 
     def _load_once(self) -> Embedder:
+        if self._loaded is None:
+            with self._lock:
+                if self._loaded is None:
+                    self._loaded = self._load()
+        return self._loaded
+
+
+class OnDemandCrossEncoder:
+    """Loads a cross-encoder on first use. An error of loading is raised again on every use."""
+
+    def __init__(self, load: Callable[[], CrossEncoder]) -> None:
+        self._load = load
+        self._loaded: CrossEncoder | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """Which model in which version."""
+        return self._load_once().name
+
+    def score(self, query: str, texts: Sequence[str]) -> PairScores:
+        """How well each text fits the query, from 0 to 1."""
+        return self._load_once().score(query, texts)
+
+    def _load_once(self) -> CrossEncoder:
         if self._loaded is None:
             with self._lock:
                 if self._loaded is None:

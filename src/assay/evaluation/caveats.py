@@ -358,12 +358,8 @@ def by_cutoff(specs: Sequence[MetricSpec]) -> dict[int | None, list[MetricSpec]]
     found: dict[int | None, list[MetricSpec]] = {}
     for spec in specs:
         if spec.is_ranking and spec.name != "judged":
-            found.setdefault(_cutoff(spec), []).append(spec)
+            found.setdefault(spec.cutoff, []).append(spec)
     return found
-
-
-def _cutoff(spec: MetricSpec) -> int | None:
-    return 1 if spec.name == "top1_chunk" else spec.cutoff
 
 
 def extra_specs(specs: Sequence[MetricSpec]) -> tuple[MetricSpec, ...]:
@@ -567,7 +563,7 @@ def _explain_by_unjudged(
     loser: Sequence[Caveat], winner: Sequence[Caveat], metric: str, *, gap: float, name: str
 ) -> str:
     """Say why unjudged results may be the whole gap; empty when they cannot be."""
-    place = _at(_cutoff(MetricSpec.parse(metric)))
+    place = _at(MetricSpec.parse(metric).cutoff)
     lost, won = _figures_of_unjudged(loser, metric), _figures_of_unjudged(winner, metric)
     more_unknown = lost.get(f"unknown{place}", 0.0) - won.get(f"unknown{place}", 0.0)
     if not _may_catch_up(lost, metric, gap) or more_unknown <= JUDGED_GAP:

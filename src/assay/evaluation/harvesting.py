@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from assay.errors import BadValue, NothingMeasured
 from assay.evaluation.labelling import Task
 from assay.hashing import HASH_PREFIX, content_hash
+from assay.judging.admission import admit_models
 from assay.records import (
     Channel,
     Edge,
@@ -36,7 +37,8 @@ from assay.records import (
     SearchRequest,
 )
 from assay.records.datasets import Case, Dataset, Document, Grade
-from assay.records.evidence import PLANNED_SEARCH
+from assay.records.evidence import ACCEPTED_SOURCES, PLANNED_SEARCH, JudgmentReader
+from assay.records.memory import RESERVED
 from assay.text.terms import normalise_phrase, words
 
 if TYPE_CHECKING:
@@ -375,8 +377,15 @@ def build(engine: Engine, scope: Scope, options: BuildOptions) -> Built:
         {memory_id: by for memory_id, by in pool(engine, scope, question.query).items() if memory_id in documents}
         for question in chosen
     ]
-    with engine.store.reading(scope) as work:
-        cases = [_case(work, question, of, documents, options) for question, of in zip(chosen, pools, strict=True)]
+    with engine.store.writing(scope) as work:
+        admitted = _find_admitted(work)
+        cases = [
+            _case(work, question, of, documents, options=options, admitted=admitted)
+            for question, of in zip(chosen, pools, strict=True)
+        ]
+        asked = [query_id for question in chosen for query_id in question.query_ids]
+        # Searches that a dataset was made of stay when old ones leave the log.
+        work.queries.mark_corpus(asked, category=options.name)
     picked, note = _to_label(engine, cases, options.to_label)
     tasks = [
         Task(
@@ -418,7 +427,8 @@ def _document(memory_record: MemoryRecord) -> Document:
         rel_path=memory_record.rel_path,
         folder=memory_record.folder,
         tags=memory_record.tags,
-        metadata=memory_record.metadata,
+        # The store's own marks, such as that a program wrote it, are refused where the dataset is taken in for a run.
+        metadata={name: value for name, value in memory_record.metadata.items() if name != RESERVED},
         tier=memory_record.tier,
         triggers=memory_record.triggers,
         dated=memory_record.valid_from,
@@ -435,10 +445,22 @@ def _edges(work: Work, documents: dict[str, Document]) -> Iterator[Edge]:
 
 
 def _case(
-    work: Work, harvested: Harvested, of: dict[str, set[str]], documents: dict[str, Document], options: BuildOptions
+    work: Work,
+    harvested: Harvested,
+    of: dict[str, set[str]],
+    documents: dict[str, Document],
+    *,
+    options: BuildOptions,
+    admitted: frozenset[str],
 ) -> Case:
     events = [event for ident in harvested.query_ids for event in work.feedback.of_query(ident)]
-    judgments = [judgment for ident in harvested.query_ids for judgment in work.judgments.of(ident)]
+    judgments = [
+        judgment
+        for ident in harvested.query_ids
+        for judgment in work.judgments.of(ident)
+        if judgment.source in ACCEPTED_SOURCES[JudgmentReader.HARVEST]
+        and (judgment.source is not JudgmentSource.LLM_JUDGE or judgment.annotator in admitted)
+    ]
     grades = weak_grades(events, judgments, pool=of, unjudged=options.unjudged)
     return Case(
         id=f"u-{content_hash(harvested.query).removeprefix(HASH_PREFIX)[:12]}",
@@ -448,6 +470,12 @@ def _case(
         tags=(HARVESTED,),
         harvested_at=harvested.last_asked,
     )
+
+
+def _find_admitted(work: Work) -> frozenset[str]:
+    """Return the models whose grades agree with people's."""
+    judged = work.judgments.with_texts((JudgmentSource.MANUAL, JudgmentSource.LLM_JUDGE))
+    return frozenset(name for name, admission in admit_models(judged).items() if admission.admitted)
 
 
 def _to_label(engine: Engine, cases: Sequence[Case], count: int) -> tuple[list[int], str]:

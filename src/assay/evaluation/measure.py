@@ -161,7 +161,7 @@ def dataset_hash(qrels: QrelTable) -> str:
 
 def with_judged(specs: Sequence[MetricSpec]) -> tuple[MetricSpec, ...]:
     """The specs, and `judged` at each of their cutoffs: the share of considered results with a judgment."""
-    cutoffs = {1 if spec.name == "top1_chunk" else spec.cutoff for spec in specs}
+    cutoffs = {spec.cutoff for spec in specs}
     ordered = sorted((cutoff for cutoff in cutoffs if cutoff is not None), key=int)
     judged = [MetricSpec(name="judged", cutoff=cutoff) for cutoff in [*ordered, *([None] if None in cutoffs else [])]]
     return tuple(dict.fromkeys([*specs, *judged]))

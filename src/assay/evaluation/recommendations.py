@@ -156,8 +156,9 @@ def _advise_on_rerank(here: Sequence[GoldFate], _: Waterfall) -> Advice:
 
 def _below_k(here: Sequence[GoldFate], water: Waterfall) -> Advice:
     near = sum(1 for fate in here if fate.rank is not None and fate.rank <= 2 * water.k)
+    how = "in Assay the flag `cross_encoder` with the setting `rerank.folder`"
     return (
-        f"Rerank the first {2 * water.k} results, or show more than {water.k}.",
+        f"Rerank the first {2 * water.k} results ({how}), or show more than {water.k}.",
         f"{near} of them stand between rank {water.k + 1} and {2 * water.k}.",
     )
 

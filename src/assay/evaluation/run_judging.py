@@ -130,7 +130,7 @@ def _inputs(result: RunResult, dataset: Dataset, about: RubricKind, known: Verdi
 def _input(case: Case, given: Retrieved, answer: GivenAnswer, about: RubricKind, dataset: Dataset) -> JudgeInput:
     if about is RubricKind.ABSTENTION:
         return JudgeInput(kind=about, question=case.query, answer=answer.text)
-    reference = (case.reference_answer or "") if about is RubricKind.CORRECTNESS else ""
+    reference = _reference(case) if about is RubricKind.CORRECTNESS else ""
     return JudgeInput(
         kind=about,
         question=case.query,
@@ -138,6 +138,13 @@ def _input(case: Case, given: Retrieved, answer: GivenAnswer, about: RubricKind,
         passages=tuple(_passages(given, answer, dataset)),
         reference=reference,
     )
+
+
+def _reference(case: Case) -> str:
+    """The reference answer, and what the case demands of an answer besides."""
+    demands = [f"- {demand}" for demand in case.rubric]
+    told = [case.reference_answer] if case.reference_answer else []
+    return "\n".join([*told, *(["A good answer:", *demands] if demands else [])])
 
 
 def _passages(given: Retrieved, answer: GivenAnswer, dataset: Dataset) -> list[str]:

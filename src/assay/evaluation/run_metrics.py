@@ -107,6 +107,7 @@ def default_metrics(dataset: Dataset) -> tuple[MetricSpec, ...]:
         *([RANKING_METRICS] if graded or not anchored else []),
         *([ANCHOR_METRICS] if anchored else []),
         *(["scope_miss_rate"] if scoped else []),
+        *(["top1_chunk"] if any(case.top_chunk for case in dataset.cases) else []),
         *memory_metrics(dataset),
         *([channel_metrics(dataset)] if anchored or dataset.edges else []),
     ]

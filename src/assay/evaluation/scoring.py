@@ -194,6 +194,7 @@ BREAKDOWNS: Mapping[str, Callable[[Case], str | tuple[str, ...]]] = {
     "intent": lambda case: "" if case.intent is None else case.intent.value,
     "vault": lambda case: case.vault,
     "turn": lambda case: f"turn {min(case.turn, LAST_TURN)}{'+' * (case.turn >= LAST_TURN)}",
+    "session": lambda case: f"turn {case.session.turn}" if case.session is not None and case.session.turn else "",
     "answerable": lambda case: "yes" if case.answerable else "no",
 }
 _CONTRASTS = frozenset({"turn", "answerable"})
@@ -244,6 +245,14 @@ def score_run(
         result_hash=result_hash(sheet.cases, scores),
     )
     return replace(result, caveats=(*result.caveats, *caveats.run_metric_caveats(result.run_metrics)))
+
+
+def measure_further(dataset: Dataset, result: RunResult, specs: Sequence[MetricSpec]) -> dict[MetricSpec, Aggregate]:
+    """Measure metrics that a finished run was not asked for, as if it had been."""
+    manifest = replace(result.manifest, metrics=tuple(map(str, specs)))
+    sheet = _Sheet(dataset, manifest, result.cases)
+    scores = {spec: sheet.average(spec) for spec in specs}
+    return {spec: sheet.aggregate(spec, scores_of(spec, scores[spec].values()), scores[spec]) for spec in specs}
 
 
 def result_hash(cases: Iterable[CaseResult], scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> str:

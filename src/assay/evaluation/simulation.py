@@ -23,6 +23,7 @@ from assay.metrics.engine import measure_mappings
 from assay.metrics.spec import parse_specs
 from assay.records import EvalResult, Origin, RunType, Scope, SearchRequest
 from assay.records.learning import Observation, TermState, cycle_evidence, evidence_to_json
+from assay.text.terms import words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -323,6 +324,12 @@ class Simulated:
     """Votes that moved a memory."""
     learned: int
     """Terms that were ever learned."""
+    noise: float | None
+    """Of the terms that were tried, the share that users' choices call noise, after the last round; None: none was."""
+    applied: int
+    """Terms that ever moved results."""
+    misleading: int
+    """Of these, how many raised a memory that the dataset's grades call wrong for some question that holds the word."""
     applied_from: int | None
     """The round in which learned terms first moved results; None when they never did."""
     stopped: str
@@ -385,6 +392,8 @@ class _Tally:
     reads: int = 0
     votes: int = 0
     counted: int = 0
+    applied: set[tuple[str, str]] = field(default_factory=set)
+    """Memory and term of what was ever applied."""
     applied_from: int | None = None
     stopped: str = ""
 
@@ -415,9 +424,11 @@ class _Simulation:
         self._rng = np.random.default_rng(options.seed)
         self._cases = _cases(dataset, self._rng)
         self._tally = _Tally()
+        self._control: Mapping[str, tuple[str, ...]] = {}
 
     def run(self, on_round: OnRound | None) -> tuple[Simulated, Trial]:
         control = {case.id: self._search_ids(case, self._place.scope(), None) for case in self._cases}
+        self._control = control
         ground = self._ground(control)
         told: list[RoundNumbers] = []
         searched: list[list[SimulatedSearch]] = []
@@ -437,6 +448,9 @@ class _Simulation:
             votes=self._tally.votes,
             counted=self._tally.counted,
             learned=len(self._place.learning.terms(self._place.scope())),
+            noise=self._place.learning.standing(self._place.scope()).noise.rate,
+            applied=len(self._tally.applied),
+            misleading=sum(self._is_misleading(*key, ground) for key in self._tally.applied),
             applied_from=self._tally.applied_from,
             stopped=self._tally.stopped,
         )
@@ -473,6 +487,14 @@ class _Simulation:
             },
         )
 
+    def _is_misleading(self, memory_id: str, term: str, ground: Ground) -> bool:
+        """Whether grades call a memory wrong for some question that holds a term and returns the memory."""
+        return any(
+            ground.grades[case.id].get(memory_id, 0) < self._level
+            for case in self._cases
+            if term in words(case.query) and memory_id in self._control[case.id]
+        )
+
     def _use(self, case: Case, session: str, control: Mapping[str, tuple[str, ...]]) -> SimulatedSearch:
         """One search of one user, and what the user does with it."""
         place = self._place
@@ -495,7 +517,8 @@ class _Simulation:
     def _store_round(self, number: int, searched: Sequence[SimulatedSearch]) -> None:
         """Each round is measured, and counts as a run: learning waits for evaluation cycles."""
         query_of = {case.id: case.query for case in self._cases}
-        evidence = cycle_evidence((query_of[search.case_id] for search in searched), own=True)
+        asked = (query_of[search.case_id] for search in searched)
+        evidence = cycle_evidence(asked, stored_at=self._place.clock.now(), system="assay")
         round_run = EvalResult(
             run_id=f"round-{number}",
             run_type=RunType.FULL,
@@ -519,6 +542,8 @@ class _Simulation:
         if stands.closed and not self._tally.stopped:
             with suppress(NotReady):
                 stands = learning.approve(scope)
+        applied = [term for term in learning.terms(scope) if term.state is TermState.APPLIED]
+        self._tally.applied |= {(term.memory_id, term.term) for term in applied}
         terms = stands.terms["applied"]
         if terms and self._tally.applied_from is None:
             self._tally.applied_from = number

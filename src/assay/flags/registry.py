@@ -50,6 +50,12 @@ FLAGS = _table(
         default=True,
     ),
     Flag(
+        name="tier_boost",
+        meaning="Critical and important memories are raised a little, and deprecated ones are served last.",
+        owner="searching",
+        default=True,
+    ),
+    Flag(
         name="learn_from_selection",
         meaning="Memories learn trigger words from the queries they were chosen for.",
         owner="learning",
@@ -87,7 +93,7 @@ FLAGS = _table(
     ),
     Flag(
         name="cross_encoder",
-        meaning="A configured cross-encoder orders the first results again.",
+        meaning="The cross-encoder of rerank.folder orders the first results again, except in quick mode.",
         owner="searching",
         default=False,
     ),
@@ -102,13 +108,6 @@ FLAGS = _table(
         meaning="Memories that were found useless are lowered.",
         owner="learning",
         default=True,
-    ),
-    Flag(
-        name="multi_vector",
-        meaning="Title and content have vectors of their own. Not built yet: switching it on changes nothing.",
-        owner="searching",
-        default=False,
-        graduation_threshold=0.03,
     ),
     Flag(
         name="graph_scoring",
@@ -138,8 +137,16 @@ FLAGS = _table(
 """By name."""
 
 
+RETIRED: Mapping[str, str] = MappingProxyType(
+    {"multi_vector": "a title is part of the vector of each of its passages, and a vector of its own found no more"}
+)
+"""Flags that there were, each with the reason why it is gone."""
+
+
 def find_flag(name: str) -> Flag:
     """The flag of that name."""
+    if name in RETIRED:
+        raise UnknownFlag(f"the flag {name!r} was removed: {RETIRED[name]}", remedy="Leave it out.")
     if name not in FLAGS:
         near = difflib.get_close_matches(name, FLAGS, n=3)
         hint = f"Did you mean {' or '.join(near)}? " if near else ""

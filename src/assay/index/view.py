@@ -15,14 +15,16 @@ from assay.errors import OtherModel
 from assay.index.columns import Fact, Whole
 from assay.index.lexical import SCORE_DIGITS, score_postings
 from assay.index.options import IndexOptions
-from assay.index.scoring import COSINE_DIGITS, Found, Query, Scored, best, length_norms, round_query
+from assay.index.scoring import COSINE_DIGITS, Found, Query, Scored, Scores, best, cosines, length_norms, round_query
 from assay.index.state import Allowed, State
-from assay.records import Filters, LogPosition
+from assay.records import CosineSpread, Filters, LogPosition
 from assay.storage import Candidate, Work
 from assay.text.terms import stems_of
 
 SPARE = 50
 """Extra passages read from the database, so that equal scores can be put in order."""
+SAMPLED = 1_000
+"""Passages compared to know the spread of a query's cosines: the mean of so many is exact to a hundredth."""
 
 
 class FolderSize(NamedTuple):
@@ -126,11 +128,7 @@ class View:
         self, vector: Query, *, model: str, limit: int, allowed: Allowed | None = None, exact: bool = False
     ) -> list[Found]:
         """The passages whose vectors are nearest by cosine, of one model only."""
-        if model != self._model:
-            raise OtherModel(
-                f"the vectors of this index are of {self._model or 'no model'}, not of {model}",
-                remedy="Embed with that model, or re-embed and run `assay index compact`.",
-            )
+        self._check_model(model)
         query = round_query(vector)
         if limit < 1:
             return []
@@ -142,6 +140,20 @@ class View:
             places, scores = state.base.vectors.nearest(query, limit, passing.base, exact=exact)
             parts.append(Scored(state.base.numbers[places], scores))
         return best(parts, limit, digits=COSINE_DIGITS)
+
+    def cosine_spread(self, vector: Query, *, model: str, allowed: Allowed | None = None) -> CosineSpread | None:
+        """How near the passages are to a vector as a whole; None without a passage that has a vector.
+
+        Of more than `SAMPLED` passages, every second, third and so on is compared, so that the cost does not grow.
+        """
+        self._check_model(model)
+        query = round_query(vector)
+        every = self._sample_database(query, model, allowed) if self._in_database else self._sample(query, allowed)
+        # A vector of zeros has no cosine.
+        real = every[np.isfinite(every)]
+        if not len(real):
+            return None
+        return CosineSpread(mean=float(real.mean()), deviation=float(real.std()), passages=len(real))
 
     def numbers(self, allowed: Allowed | None = None) -> Whole:
         """The numbers of every passage, or of those allowed."""
@@ -169,6 +181,32 @@ class View:
         sizes = np.bincount(codes, minlength=1)
         names = state.folders.names()
         return sorted(FolderSize(names[code], int(sizes[code])) for code in np.flatnonzero(sizes))
+
+    def _check_model(self, model: str) -> None:
+        if model != self._model:
+            raise OtherModel(
+                f"the vectors of this index are of {self._model or 'no model'}, not of {model}",
+                remedy="Embed with that model, or re-embed and run `assay index compact`.",
+            )
+
+    def _sample(self, query: Query, allowed: Allowed | None) -> Scores:
+        """The cosines of an even sample of the passages in the index."""
+        state, passing = self._state, self._state.passing(allowed)
+        tail, base = state.tail, state.base.vectors
+        of_tail = np.flatnonzero(passing.tail[tail.vector_places])
+        of_base = np.zeros(0, np.int64) if base is None else np.flatnonzero(passing.base[base.places])
+        step = _step(len(of_tail) + len(of_base))
+        parts = [tail.vectors.cosines(query)[of_tail[::step]]] if len(of_tail) else []
+        if base is not None and len(of_base):
+            parts.append(cosines(base.matrix[of_base[::step]], query))
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def _sample_database(self, query: Query, model: str, allowed: Allowed | None) -> Scores:
+        """The same where the database keeps the vectors."""
+        numbers = self.numbers(allowed)
+        listed = numbers[:: _step(len(numbers))].tolist()
+        found = self._work.vectors.nearest(model, query, len(listed), numbers=listed, exact=True) if listed else []
+        return np.array([neighbour.similarity for neighbour in found], np.float64)
 
     def _nearest_of_tail(self, query: Query, limit: int, passing: Allowed) -> Scored:
         tail = self._state.tail
@@ -210,3 +248,8 @@ class View:
             np.array([neighbour.similarity for neighbour in found], np.float64),
         )
         return best([scored], limit, digits=COSINE_DIGITS)
+
+
+def _step(count: int) -> int:
+    """How far apart the sampled ones of so many are."""
+    return max(1, -(-count // SAMPLED))

@@ -13,6 +13,8 @@
 - `rerun`: a second opinion on an old run or on a sample of verdicts.
 - `panel`: all roles of a checkpoint, one verdict, and escalation to a larger model.
 - `panel_options`: the numbers that decide a panel's verdict.
+- `admission`: when a model's grades of memories count beside people's.
+- `relevance`: a model grades how relevant a memory is to a question.
 - `roles`: the roles of the panel, by a model or built in.
 - `persistence`: replies, spending and secrets in the store.
 """

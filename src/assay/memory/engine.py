@@ -20,6 +20,7 @@ from assay.embedding.wrappers import OnDemandEmbedder
 from assay.errors import InputError
 from assay.flags import Flags, FlagStates
 from assay.index import Indexes
+from assay.memory.learning.repeated_searches import ComparedQuery, RepeatedSearches
 from assay.memory.searching import Searcher
 from assay.records import (
     Edge,
@@ -32,11 +33,14 @@ from assay.records import (
     RecentSession,
     Scope,
     SearchRequest,
+    SearchResult,
     SessionSummary,
     ShownMemory,
     TaskEnded,
     TaskRecord,
     TaskReport,
+    Tier,
+    TierChange,
     Why,
 )
 from assay.records.fields import one_of
@@ -52,8 +56,15 @@ if TYPE_CHECKING:
     from assay.memory.reembedding import BackgroundReembedding, ModelState, Progress
     from assay.memory.rescanning import Rescanning
     from assay.memory.saving import Saver
+    from assay.memory.searching.variants import VariantSearch
     from assay.records.learning import Observation, Observed, Validated
     from assay.records.memory_list import HealthReport
+
+Search = Callable[[Scope, SearchRequest], SearchResult]
+FindRoute = Callable[[Scope, SearchRequest], Search | None]
+"""Returns how a request is searched where that is not as usual; None: as usual."""
+MakeRoute = Callable[["Engine"], FindRoute]
+MakeVariant = Callable[["Engine", tuple[str, ...]], "VariantSearch"]
 
 FOLD_FROM = 1_000
 """New chunks from which it pays to fold them at once: the next process then need not read them one by one."""
@@ -83,6 +94,8 @@ class Engine:
         make_saver: MakeSaver,
         clock: Clock,
         learning_policy: Policy | None = None,
+        make_variant: MakeVariant | None = None,
+        make_route: MakeRoute | None = None,
     ) -> None:
         self.store = store
         self.embedder = embedder
@@ -95,8 +108,20 @@ class Engine:
         """What runs beside the engine in this process, such as `shadow`, and what it has counted so far."""
         self._make_saver = make_saver
         self._learning_policy = learning_policy
+        self._make_variant = make_variant
+        self._find_route = None if make_route is None else make_route(self)
         self._looked_after: set[str] = set()
         self._lock = threading.Lock()
+        self.repeated = RepeatedSearches(store=store, embed=self._embed_loaded, clock=clock)
+        """Records searches that repeat an earlier one of their session in vain."""
+        searcher.watch(self.repeated.note)
+
+    def _embed_loaded(self, query: str) -> ComparedQuery | None:
+        """Embed a query if a model is loaded: nobody waits for one only to compare two queries."""
+        if self.embedder is None or not self.embedder.loaded:
+            return None
+        made = self.searcher.embed(query)
+        return None if made is None else ComparedQuery(made.values, self.embedder.profile.related)
 
     @cached_property
     def saver(self) -> Saver:
@@ -136,6 +161,17 @@ class Engine:
             clock=self.clock,
             policy=self._learning_policy,
         )
+
+    def search(self, scope: Scope, request: SearchRequest) -> SearchResult:
+        """Answer a question as it is served now: by a variant that is on, or by both sides of a running test."""
+        route = None if self._find_route is None else self._find_route(scope, request)
+        return self.searcher.search(scope, request) if route is None else route(scope, request)
+
+    def variant(self, specs: tuple[str, ...]) -> VariantSearch:
+        """Return the search of this memory with the settings and flags of some specs, the last one first."""
+        if self._make_variant is None:
+            raise InputError("this engine was opened without settings", remedy="Open it with wiring.open_engine.")
+        return self._make_variant(self, specs)
 
     def validate(
         self,
@@ -245,7 +281,7 @@ class Engine:
         """What to have in view for a task: constitutional memories and the best of a search, within a budget."""
         from assay.memory.context import pack  # noqa: PLC0415 - see the module's docstring
 
-        return pack(self.store, self.searcher, scope, request)
+        return pack(self.store, self.search, scope, request)
 
     def show(self, scope: Scope, memory_id: str, *, forgotten: bool = True) -> ShownMemory:
         """A memory with its chunks, edges, versions and saves; refuses a forgotten one unless `forgotten` allows it."""
@@ -324,6 +360,14 @@ class Engine:
         shutil.rmtree(folder, ignore_errors=True)
         return folder
 
+    def set_tier(
+        self, scope: Scope, memory_id: str, tier: Tier, *, automated: bool = False, reason: str = ""
+    ) -> TierChange:
+        """Give a memory another tier in place, without a new version of it."""
+        from assay.memory.tiering import set_tier  # noqa: PLC0415 - see the module's docstring
+
+        return set_tier(self.store, scope, memory_id, tier, clock=self.clock, automated=automated, reason=reason)
+
     def preflight(self, scope: Scope, report: TaskReport) -> TaskRecord:
         """Begin a task: record what the agent knew before it."""
         from assay.memory.sessions import preflight  # noqa: PLC0415 - see the module's docstring
@@ -345,6 +389,7 @@ class Engine:
         from assay.memory.sessions import summarise_session  # noqa: PLC0415 - see the module's docstring
 
         self.store.log.flush()
+        self.repeated.settle()
         with self.store.reading(scope) as work:
             return summarise_session(work, session_id)
 
@@ -353,6 +398,7 @@ class Engine:
     ) -> list[RecentSession]:
         """Return the sessions with the newest searches first; see `SessionRows.recent`."""
         self.store.log.flush()
+        self.repeated.settle()
         with self.store.reading(scope) as work:
             return work.sessions.recent(limit=limit, after=after)
 
@@ -407,6 +453,7 @@ class Engine:
 
     def close(self) -> None:
         """Stop what runs in the background, write what the log still holds, and give everything back."""
+        self.repeated.close()
         if "reembedding" in self.__dict__ and self.reembedding is not None:
             self.reembedding.close()
         if "learning" in self.__dict__:

@@ -31,7 +31,7 @@ from assay.memory.saving.writing import tokens_of
 from assay.private_files import make_private_folder
 from assay.records import Draft, Edge, Format, MemoryFilter, MemoryRecord, MemoryStatus, Scope, Tier
 from assay.records.fields import plain
-from assay.records.learning import LearnedTerm
+from assay.records.learning import LearnedTerm, Safeguard, TermState
 from assay.records.memory import WRITTEN_FIELDS
 from assay.records.saving import Exported, ExportFormat, ImportFormat, ImportProblem, ImportReport
 from assay.storage import Saved, SaveRecord, Store, Work
@@ -160,7 +160,7 @@ class Restorer:
             there = work.memories.by_ids([line.memory.id for line, _ in checked])
             fresh: list[Saved] = []
             for (line, _), prepared in zip(checked, embedded, strict=True):
-                saved = self._make_rows(line, prepared)
+                saved = self._make_rows(line, prepared, there.get(line.memory.id))
                 if saved.memory.tier is Tier.CONSTITUTIONAL:
                     # How much room is left depends on those before it.
                     work.memories.add_many(fresh)
@@ -189,11 +189,15 @@ class Restorer:
         run.masked += len(prepared.masks)
         return prepared
 
-    def _make_rows(self, line: _Line, prepared: Prepared) -> Saved:
-        """The rows of a memory: its fields as the file has them, its texts masked."""
+    def _make_rows(self, line: _Line, prepared: Prepared, there: MemoryRecord | None) -> Saved:
+        """The rows of a memory: its fields as the file has them, its texts masked.
+
+        What it learned stays as it is here: a file proves nothing of how a word was learned.
+        """
         own = line.memory.metadata.get(RESERVED)
         kept: dict[str, Any] = {name: getattr(prepared.draft, name) for name in _TEXTS}
         kept["metadata"] = {**prepared.draft.metadata, **({} if own is None else {RESERVED: own})}
+        kept["learned_triggers"] = () if there is None else there.learned_triggers
         memory = replace(line.memory, **kept)
         if memory.status in SET_APART:
             return Saved(memory)
@@ -340,7 +344,7 @@ def _fate(there: MemoryRecord | None, memory: MemoryRecord) -> str:
     """What becomes of a memory, given the one with its id: the one that was changed last wins."""
     if there is None:
         return "imported"
-    if there == memory:
+    if there == replace(memory, learned_triggers=there.learned_triggers):
         return "unchanged"
     return "updated" if memory.updated_at >= there.updated_at else "older"
 
@@ -372,11 +376,21 @@ def _restore_rest(work: Work, run: _Run) -> None:
     owners = {save.memory_id for save in run.saves} | {term.memory_id for term, _ in run.terms}
     present = work.memories.numbers_of(sorted(owner for owner in owners if owner is not None))
     work.saves.import_many([save for save in run.saves if save.save_id not in kept and save.memory_id in present])
+    known = {(term.memory_id, term.term) for term in work.learned_terms.of()}
     for term, line in run.terms:
         if term.memory_id in present:
-            work.learned_terms.put(term)
+            if (term.memory_id, term.term) not in known:
+                _restore_term(work, term)
         else:
             run.problem(line, "learned term of a memory that is not there", f"the memory {term.memory_id!r}")
+
+
+def _restore_term(work: Work, term: LearnedTerm) -> None:
+    """Keep a learned term as history. Its evidence is not in the file, so it has to be learned anew to apply."""
+    ended = replace(term, state=TermState.WITHDRAWN, ended_at=term.ended_at or work.now())
+    work.learned_terms.put(term if term.state in (TermState.EXPIRED, TermState.WITHDRAWN) else ended)
+    said = {"term": term.term, "said": "imported without its evidence: it has to be learned anew"}
+    work.audit.append(f"learning.{Safeguard.AUDIT}", term.memory_id, said)
 
 
 # --- Export to a file: JSON lines, or Markdown notes to read ---

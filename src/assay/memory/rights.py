@@ -12,20 +12,24 @@ from assay.records import AuthorKind, MemoryRecord, MemoryStatus, Scope, Tier
 from assay.records.memory import INGESTED_WITH
 
 
-def check_change(memory: MemoryRecord, scope: Scope, verb: str, *, automated: bool) -> None:
-    """Refuse a change that this writer may not make; `verb` is `forget`, `update` or `restore`."""
+def check_change(memory: MemoryRecord, scope: Scope, verb: str, *, automated: bool, command: str | None = None) -> None:
+    """Refuse a change that this writer may not make; `verb` is `forget`, `update`, `restore` or `change the tier of`.
+
+    `command` is what a person would run; left out: the command of the verb.
+    """
     if not automated:
         return
     if memory.tier is Tier.CONSTITUTIONAL:
         why = f"the memory {memory.id!r} is constitutional, and only a person may {verb} it"
     elif memory.written_by != scope.principal:
-        why = f"the memory {memory.id!r} was not written by {scope.principal!r}, who may {verb} only its own memories"
+        why = f"the memory {memory.id!r} was not written by {scope.principal!r}, who may only {verb} its own memories"
     elif memory.author.kind is AuthorKind.PERSON:
         how = "taken in from a file" if memory.written_with == INGESTED_WITH else "written by hand"
         why = f"the memory {memory.id!r} was {how}, and only a person may {verb} it"
     else:
         return
-    command = f"assay forget {memory.id} --reversible" if verb == "forget" else f"assay {verb} {memory.id}"
+    if command is None:
+        command = f"assay forget {memory.id} --reversible" if verb == "forget" else f"assay {verb} {memory.id}"
     raise NotAllowed(
         why,
         remedy=f"Ask a person to run `{command}`, or use the token of a person (`assay token create --person`).",

@@ -32,6 +32,7 @@ from assay.records import (
     TaskRecord,
     TaskReport,
 )
+from assay.records.searching import TRIGGER_TOOLS
 from assay.storage import Store, Work
 
 # --- History: what a session was given, what it still has in view, and what it therefore attends to ---
@@ -233,6 +234,7 @@ def _query(search: LoggedQuery, events: Sequence[FeedbackEvent]) -> SummarisedQu
         selected_ids=tuple(dict.fromkeys(_ids(own, READS))),
         validated=tuple(_verdicts(own).items()),
         searched_again=any(event.event_type is EventType.RE_SEARCH for event in own),
+        pressure_level=search.pressure_level,
         tokens_saved=search.tokens_saved,
     )
 
@@ -273,11 +275,16 @@ def _totals(seen: _SessionEvents, minutes: float) -> SessionTotals:
     searches = len(seen.searches)
     asked = {search.query_id for search in seen.searches}
     again = {event.query_id for event in seen.events if event.event_type is EventType.RE_SEARCH} & asked
+    # A text whose trigger phrases were matched is not a question.
+    questions = sum(search.tool_name not in TRIGGER_TOOLS for search in seen.searches)
+    needs = questions - len(again)
     return SessionTotals(
         total_searches=searches,
         total_memories_accessed=len(frozenset(_ids(seen.events, READS))),
         avg_mrr=_mean_reciprocal_rank(seen),
         re_search_rate=len(again) / searches if searches else None,
+        needs=needs,
+        searches_per_need=questions / needs if needs else None,
         session_duration_minutes=minutes,
         memories_given=len({memory_id for search in seen.searches for memory_id in search.result_ids}),
         tokens_saved=sum(search.tokens_saved or 0 for search in seen.searches),
@@ -319,7 +326,7 @@ Validate = Callable[[str, bool, str | None, str], object]
 
 def preflight(store: Store, scope: Scope, report: TaskReport, clock: Clock) -> TaskRecord:
     """Begin a task."""
-    if report.result or report.useful or report.not_useful:
+    if report.result or report.outcome or report.useful or report.not_useful:
         raise InputError(
             f"the preflight of {report.task_id} tells how the task ended", remedy="Say that in the postflight."
         )
@@ -363,14 +370,16 @@ def postflight(store: Store, scope: Scope, report: TaskReport, clock: Clock, val
         context_after=report.context,
         ended_at=clock.now(),
         result=report.result,
+        # Said again for its verdicts alone, a postflight does not take back how the task ended.
+        outcome=report.outcome or task.outcome,
     )
     with store.writing(scope) as work:
         work.tasks.put(task)
-    outcome = task.outcome
-    assert outcome is not None  # noqa: S101 - every number was given just above
+    change = task.change
+    assert change is not None  # noqa: S101 - every number was given just above
     return TaskEnded(
         task=task,
-        outcome=outcome,
+        change=change,
         validated=len(judged),
         to_validate=_open(store, scope, session_id) if session_id else (),
     )

@@ -10,6 +10,7 @@
 - `ranked_grades`: rankings joined with judgments.
 - `engine`: ranking metrics of whole runs.
 - `anchors`: whether the supporting places were retrieved, kept and cited.
+- `top_chunk`: whether the expected chunk comes first.
 - `answers`: judged answers, abstention and citations.
 - `reference_text`: compares an answer with a reference answer by numbers and words.
 - `agent_memory`: what an agent must be reminded of, and cold starts.

@@ -169,6 +169,7 @@ METRICS: Registry[MetricEntry] = Registry(
     builtin=(
         "assay.metrics.ranking_metrics",
         "assay.metrics.anchors",
+        "assay.metrics.top_chunk",
         "assay.metrics.answers",
         "assay.metrics.agent_memory",
         "assay.metrics.channels",
@@ -319,7 +320,7 @@ _KNOWN_ELSEWHERE = {
     "hit": "success",
     "hits": "success",
     "hit_rate": "success",
-    "top1": "top1_chunk",
+    "top1": "success",
     "ndcg_cut": "ndcg",
     "dcg": "ndcg",
     "r_precision": "rprec",

@@ -264,7 +264,7 @@ def _spans(lengths: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
 
 def _ranks_needed(specs: Iterable[MetricSpec]) -> int | None:
     """How far down the metrics look; None when one looks at everything."""
-    cutoffs = [1 if spec.name == "top1_chunk" else spec.cutoff for spec in specs]
+    cutoffs = [spec.cutoff for spec in specs]
     return None if None in cutoffs else max(cutoff for cutoff in cutoffs if cutoff is not None)
 
 

@@ -184,11 +184,6 @@ def answer(kernel: Kernel, columns: Columns, question: RankingQuestion) -> Topic
     return kernel(columns, question)
 
 
-def top1_chunk(columns: Columns, question: RankingQuestion) -> TopicValues:
-    """Whether the first result is relevant."""
-    return success(columns, question._replace(cutoff=1))
-
-
 def success(columns: Columns, question: RankingQuestion) -> TopicValues:
     """Whether a relevant document is among the first."""
     hits = np.any(columns.relevant(question.level, question.cutoff), axis=0)

@@ -71,15 +71,6 @@ def _ranking(  # the facts that differ between metrics, in the order a reader wa
 
 ENTRIES: tuple[MetricEntry, ...] = (
     _ranking(
-        ranking.top1_chunk,
-        "Is the first result relevant?",
-        "1 if grade(1) >= level, else 0",
-        cutoff=Cutoff.NONE,
-        citation=f"success@1 under the name that answers built on one chunk use. {_TREC} (success_1).",
-        disagreement="Some report the share of answers that cite their first chunk; this looks at the ranking only.",
-        example="Grades in rank order 0, 2: 0. In the order 2, 0: 1",
-    ),
-    _ranking(
         ranking.mrr,
         "How high does the first relevant document stand?",
         "1 / rank of the first document with grade >= level; 0 if there is none among the first k",

@@ -12,7 +12,7 @@ from datetime import datetime
 import numpy as np
 
 from assay.memory.engine import Engine
-from assay.online.ladder import SHADOWED, summarise_shadows
+from assay.online.ladder import read_shadows
 from assay.records import AbTest, AbTestStatus, EvalResult, Origin, Scope
 from assay.records.learning import LearningStatus
 from assay.records.memory_list import Condition, HealthLine
@@ -45,11 +45,16 @@ def online_lines(engine: Engine, scope: Scope, *, rng: np.random.Generator) -> t
     return tuple(lines)
 
 
+UNMEASURED = (
+    "no run over this memory's own documents is stored yet: `assay dataset build --from-log mine` makes a dataset of "
+    "its searches, `assay run mine` measures it"
+)
+
+
 def _metrics(work: Work, now: datetime) -> HealthLine:
-    newest = work.results.latest(limit=1)
-    if not newest:
-        return HealthLine("metrics", Condition.EMPTY, "no run was stored here yet: `assay run DATASET`")
-    result = newest[0]
+    result = work.results.newest_of_memory()
+    if result is None:
+        return HealthLine("metrics", Condition.EMPTY, UNMEASURED)
     values = ", ".join(f"{name} {value:.3f}" for name, value in _values(result)) or "no ranking metric"
     age = (now - result.created_at).days
     reason = f"{values} over {result.query_count} queries, {age} days ago{_subject(result)}"
@@ -57,7 +62,7 @@ def _metrics(work: Work, now: datetime) -> HealthLine:
 
 
 def _subject(result: EvalResult) -> str:
-    """Return which system was measured on which dataset: the newest run need not be one of this memory."""
+    """Return under which name and on which dataset this memory was measured."""
     stored = result.metrics_json or {}
     name, dataset = stored.get("name"), stored.get("manifest", {}).get("dataset")
     return f" ({name} on {dataset})" if name and dataset else ""
@@ -88,7 +93,7 @@ def _drift(work: Work, rng: np.random.Generator) -> HealthLine:
 def _shadows(work: Work, engine: Engine) -> Iterator[HealthLine]:
     for name, state in engine.flags.states(work).items():
         if state.shadow:
-            seen = summarise_shadows(work.shadow_runs.of(name, limit=SHADOWED))
+            seen = read_shadows(work, name)
             changed = seen.runs - seen.problems - seen.classes.get("identical", 0)
             reason = f"{name}: {seen.runs} runs, {changed} of them changed the list, {seen.problems} failed"
             reason += f", {seen.dropped} searches dropped"

@@ -8,14 +8,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from assay.clock import Clock
-from assay.flags import find_flag
-from assay.hashing import HASH_PREFIX, bucket, content_hash
-from assay.online.trials import Trials, counts_from
+from assay.errors import AssayError
+from assay.hashing import HASH_PREFIX, bucket, content_hash, query_key
+from assay.online.judged import (
+    Judged,
+    SideOutcomes,
+    judge_runs,
+    outcomes_of,
+    ranked_outcome,
+    read_judged,
+)
+from assay.online.trials import Trials, VoteResult, counts_from
+from assay.online.vote_sources import TIME_TO_USE
 from assay.records import (
     AbTest,
     AbTestStatus,
@@ -28,13 +37,15 @@ from assay.records import (
     SearchRequest,
     SearchResult,
 )
+from assay.records.evidence import JudgmentReader
 from assay.records.flags import Arm, Interleaving, VoteKind
 from assay.statistics.online_tests import Drafted, credit, team_draft
 
 if TYPE_CHECKING:
     from assay.clock import Clock
-    from assay.memory.searching import Searcher
-    from assay.online.shadow import Treatment
+    from assay.memory.searching.searcher import Blend
+    from assay.memory.searching.trace import Failures
+    from assay.online.shadow import SearchTreatment
     from assay.storage import Store, Work
 
 
@@ -47,19 +58,33 @@ if TYPE_CHECKING:
 
 CREDITED = frozenset({EventType.READ_AFTER_SEARCH, EventType.REFERENCE, EventType.VALIDATE_USEFUL})
 """What counts as having been used."""
-TIME_TO_USE = timedelta(minutes=30)
-"""How long a list has before its vote is cast."""
+
+
+class ControlSearch(Protocol):
+    """Searches without the change, and lets another list be blended in before the result is logged."""
+
+    def __call__(self, scope: Scope, request: SearchRequest, *, blend: Blend | None = None) -> SearchResult:
+        """Return one result."""
+        ...
 
 
 class InterleavedSearch:
     """Searches with both sides while a test of interleaved votes is running."""
 
     def __init__(
-        self, *, store: Store, searcher: Searcher, treatment: Treatment, feature_id: str, clock: Clock
+        self,
+        *,
+        store: Store,
+        control: ControlSearch,
+        treatment: SearchTreatment,
+        failures: Failures,
+        feature_id: str,
+        clock: Clock,
     ) -> None:
         self._store = store
-        self._searcher = searcher
+        self._control = control
         self._treatment = treatment
+        self._failures = failures
         self._feature = feature_id
         self._clock = clock
 
@@ -71,12 +96,13 @@ class InterleavedSearch:
             other = self._other(scope, request, control)
             if other is None:
                 return control
-            seed = int(content_hash(control.query_id).removeprefix(HASH_PREFIX)[:16], 16)
-            drafted = team_draft(control.ids, other.ids, length=request.k, rng=np.random.default_rng(seed))
-            drafts.append(drafted)
-            return replace(control, hits=merge_hits(control.hits, other.hits, drafted))
+            rng = np.random.default_rng(draft_seed(request, control.query_id))
+            drafted = team_draft(control.ids, other.ids, length=_length(request, control), rng=rng)
+            hits = _within_budget(merge_hits(control.hits, other.hits, drafted), _tokens_left(request))
+            drafts.append(drafted[: len(hits)])
+            return replace(control, hits=hits)
 
-        result = self._searcher.search(scope, request, blend=blend if request.origin is Origin.USE else None)
+        result = self._control(scope, request, blend=blend if request.origin is Origin.USE else None)
         if drafts:
             self._keep(scope, result.query_id, drafts[0])
         return result
@@ -85,23 +111,57 @@ class InterleavedSearch:
         try:
             return self._treatment(scope, replace(request, origin=Origin.SHADOW), control.query_id)
         except Exception as problem:  # noqa: BLE001 - a treatment must not be able to fail a search
-            self._searcher.failures.count("treatment", problem)
+            self._failures.count("treatment", problem)
             return None
 
     def _keep(self, scope: Scope, query_id: str, drafted: tuple[Drafted, ...]) -> None:
-        with self._store.writing(scope) as work:
-            test = work.ab_tests.latest(self._feature)
-            if test.status is AbTestStatus.RUNNING:
-                work.interleavings.add(
-                    Interleaving(
-                        query_id=query_id,
-                        feature_id=self._feature,
-                        attempt=test.attempt,
-                        control_ids=tuple(draft.item for draft in drafted if draft.team == "control"),
-                        treatment_ids=tuple(draft.item for draft in drafted if draft.team == "treatment"),
-                        created_at=self._clock.now(),
+        try:
+            with self._store.writing(scope) as work:
+                test = work.ab_tests.latest(self._feature)
+                if test.status is AbTestStatus.RUNNING:
+                    work.interleavings.add(
+                        Interleaving(
+                            query_id=query_id,
+                            feature_id=self._feature,
+                            attempt=test.attempt,
+                            control_ids=tuple(draft.item for draft in drafted if draft.team == "control"),
+                            treatment_ids=tuple(draft.item for draft in drafted if draft.team == "treatment"),
+                            created_at=self._clock.now(),
+                        )
                     )
-                )
+        except AssayError as problem:
+            # The list was made and is the answer: without its row it has no vote, and that is all that is lost.
+            self._failures.count("interleaving", problem)
+
+
+def draft_seed(request: SearchRequest, query_id: str) -> int:
+    """Return the seed of a draft: in a session the same question is merged the same way again."""
+    by = [request.session_id, query_key(request.query)] if request.session_id else query_id
+    return int(content_hash(by).removeprefix(HASH_PREFIX)[:16], 16)
+
+
+def _length(request: SearchRequest, control: SearchResult) -> int:
+    """Return how many results a merged list has: where a cut or a budget shortens lists, as many as the control's."""
+    cut = request.relevant_only or request.token_budget is not None
+    return max(1, len(control.ids)) if cut else request.k
+
+
+def _tokens_left(request: SearchRequest) -> int | None:
+    return None if request.token_budget is None else max(0, request.token_budget - request.tokens_used)
+
+
+def _within_budget(hits: tuple[Hit, ...], budget: int | None) -> tuple[Hit, ...]:
+    """Return the hits that fit a token budget; the first is always among them."""
+    if budget is None:
+        return hits
+    kept: list[Hit] = []
+    used = 0
+    for hit in hits:
+        used += hit.tokens
+        if kept and used > budget:
+            break
+        kept.append(hit)
+    return tuple(kept)
 
 
 def merge_hits(control: tuple[Hit, ...], treatment: tuple[Hit, ...], drafted: tuple[Drafted, ...]) -> tuple[Hit, ...]:
@@ -116,22 +176,39 @@ def collect_interleaved(store: Store, scope: Scope, trials: Trials, feature_id: 
     counted = 0
     with store.writing(scope) as work:
         test = work.ab_tests.latest(feature_id, to_change=True)
+        judged = read_judged(work, JudgmentReader.INTERLEAVING)
         until = clock.now() - TIME_TO_USE
-        for shown in work.interleavings.waiting(feature_id, test.attempt, until=until):
-            counted += _cast(work, trials, shown)
-            work.interleavings.mark_credited(shown.query_id, clock.now())
+        while waiting := work.interleavings.waiting(feature_id, test.attempt, until=until):
+            for shown in waiting:
+                voted = _cast(work, trials, shown, judged)
+                if voted.test.status is AbTestStatus.PAUSED:
+                    # Lists of a paused test keep their vote until it goes on.
+                    return counted
+                counted += voted.counted
+                work.interleavings.mark_credited(shown.query_id, clock.now())
     return counted
 
 
-def _cast(work: Work, trials: Trials, shown: Interleaving) -> bool:
+def _cast(work: Work, trials: Trials, shown: Interleaving, judged: Judged) -> VoteResult:
     drafted = [
         *(Drafted(memory_id, "control") for memory_id in shown.control_ids),
         *(Drafted(memory_id, "treatment") for memory_id in shown.treatment_ids),
     ]
-    earned = credit(drafted, find_used(work.feedback.of_query(shown.query_id)))
-    query = work.queries.get(shown.query_id).query
-    voted = trials.vote_in(work, shown.feature_id, query, float(earned.vote), arm=Arm.BOTH, query_id=shown.query_id)
-    return voted.counted
+    logged = work.queries.get(shown.query_id)
+    used = find_used(work.feedback.of_query(shown.query_id)) | judged.relevant_to_search(shown.query_id)
+    earned = credit(drafted, used)
+    return trials.vote_in(
+        work,
+        shown.feature_id,
+        logged.query,
+        float(earned.vote),
+        arm=Arm.BOTH,
+        query_id=shown.query_id,
+        outcomes=SideOutcomes(
+            control=ranked_outcome(logged.result_ids, used & set(shown.control_ids)),
+            treatment=ranked_outcome(logged.result_ids, used & set(shown.treatment_ids)),
+        ),
+    )
 
 
 def find_used(events: list[FeedbackEvent]) -> set[str]:
@@ -150,7 +227,7 @@ MOST = 10_000
 def collect(store: Store, scope: Scope, trials: Trials, feature_id: str, clock: Clock) -> int:
     """Collect votes for the newest test of a feature; returns how many counted."""
     with store.reading(scope) as work:
-        kind = VoteKind(work.ab_tests.latest(feature_id).state_json["kind"])
+        kind = VoteKind(work.ab_tests.latest(feature_id).kind)
     if kind is VoteKind.PAIRED:
         return collect_shadow(store, scope, trials, feature_id)
     if kind is VoteKind.SPLIT:
@@ -159,16 +236,30 @@ def collect(store: Store, scope: Scope, trials: Trials, feature_id: str, clock: 
 
 
 def collect_shadow(store: Store, scope: Scope, trials: Trials, feature_id: str) -> int:
-    """Votes of the shadow runs since the test began whose query has judgments; how many counted."""
+    """Votes of the shadow runs since the test began whose query has judgments now; how many counted."""
     store.log.flush()
     counted = 0
     with store.writing(scope) as work:
         test = work.ab_tests.latest(feature_id, to_change=True)
-        for run in reversed(work.shadow_runs.of(feature_id, limit=MOST)):
-            if run.mrr_delta is not None and run.created_at >= counts_from(test):
-                query = work.queries.get(run.query_id).query
-                voted = trials.vote_in(work, feature_id, query, run.mrr_delta, arm=Arm.BOTH, query_id=run.query_id)
-                counted += voted.counted
+        runs = [
+            run
+            for run in reversed(work.shadow_runs.of(feature_id, limit=MOST))
+            if run.problem is None and run.created_at >= counts_from(test)
+        ]
+        for run, query in judge_runs(work, runs):
+            if run.mrr_delta is None:
+                continue
+            outcomes = outcomes_of(run, query.grades)
+            voted = trials.vote_in(
+                work,
+                feature_id,
+                query.text,
+                run.mrr_delta,
+                arm=Arm.BOTH,
+                query_id=run.query_id,
+                outcomes=outcomes,
+            )
+            counted += voted.counted
     return counted
 
 
@@ -188,9 +279,18 @@ def collect_split(
         percent = int(test.state_json["flag"]["percent"])
         for query in _ripe(work, test, clock, wait):
             arm = _arm(feature_id, str(query.session_id), percent)
-            outcome = _outcome(work, query)
-            signed = outcome if arm is Arm.TREATMENT else -outcome
-            voted = trials.vote_in(work, feature_id, query.query, signed, arm=arm, query_id=query.query_id)
+            used = find_used(work.feedback.of_query(query.query_id))
+            outcome = ranked_outcome(query.result_ids, used)
+            treated = arm is Arm.TREATMENT
+            voted = trials.vote_in(
+                work,
+                feature_id,
+                query.query,
+                outcome.reciprocal_rank if treated else -outcome.reciprocal_rank,
+                arm=arm,
+                query_id=query.query_id,
+                outcomes=SideOutcomes(treatment=outcome) if treated else SideOutcomes(control=outcome),
+            )
             counted += voted.counted
     return counted
 
@@ -202,10 +302,4 @@ def _ripe(work: Work, test: AbTest, clock: Clock, wait: timedelta) -> list[Logge
 
 
 def _arm(feature_id: str, identity: str, percent: int) -> Arm:
-    return Arm.TREATMENT if bucket(identity, find_flag(feature_id).name) < percent else Arm.CONTROL
-
-
-def _outcome(work: Work, query: LoggedQuery) -> float:
-    taken = find_used(work.feedback.of_query(query.query_id))
-    ranks = [rank for rank, memory_id in enumerate(query.result_ids, start=1) if memory_id in taken]
-    return 1.0 / ranks[0] if ranks else 0.0
+    return Arm.TREATMENT if bucket(identity, feature_id) < percent else Arm.CONTROL

@@ -1,28 +1,22 @@
-"""Relevance labels from clicks and from models.
-
-- Labels from clicks, corrected for position.
-- When a model's grades count beside a person's.
-"""
+"""Relevance labels from use: what was called useful or read after a search, and what the click model makes of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
+from assay.evaluation.harvesting import weak_grades
+from assay.hashing import query_key
 from assay.online.interleaving import find_used
-from assay.online.trials import query_key
 from assay.records import Judgment, JudgmentSource, LoggedQuery, Origin, Scope
-from assay.statistics.agreement import cohen_kappa
 from assay.statistics.online_tests import Showing, attractions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from assay.storage import Store
+    from assay.judging.relevance import RelevanceGrader
+    from assay.storage import Store, Work
 
 
 # --- Labels from clicks, corrected for position ---
@@ -33,6 +27,10 @@ if TYPE_CHECKING:
 # behind it.
 
 ANNOTATOR = "clicks_over_expected"
+FROM_USE = "use"
+"""The annotator of what events say by themselves."""
+SHOWN = 5
+"""Results of a search that a model grades."""
 SURE = 0.9
 """The chance above which a memory counts as used more often than its places explain, or less."""
 USED, UNUSED = 2, 0
@@ -61,7 +59,7 @@ def click_judgments(found: Sequence[tuple[LoggedQuery, list[Showing]]], *, at: d
                     query_id=newest[key],
                     memory_id=memory_id,
                     relevance=USED if above >= SURE else UNUSED,
-                    source=JudgmentSource.IMPLICIT,
+                    source=JudgmentSource.CLICK_MODEL,
                     annotator=ANNOTATOR,
                     confidence=above if above >= SURE else 1.0 - above,
                     created_at=at,
@@ -77,58 +75,125 @@ def _list_showings(query: LoggedQuery, taken: set[str]) -> list[Showing]:
     ]
 
 
-# --- When a model's grades count beside a person's ---
-#
-# Both grade the same pairs; grades from 2 on are relevant. Below 50 pairs nothing can be said, and below 80 %
-# agreement the model's grades are kept but count for nothing. Kappa is told beside it: where nearly everything is
-# relevant, two coins agree as well.
-
-LEAST_PAIRS = 50
-LEAST_AGREEMENT = 0.80
-RELEVANT = 2
+# --- Everything that use says, kept as judgments ---
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Admission:
-    """What a model's grades are worth."""
+class CollectedUse(NamedTuple):
+    """How many judgments of each source use gave."""
 
-    pairs: int
-    agreement: float | None
-    """None: no pair was graded by both."""
-    kappa: float | None
-    admitted: bool
-    sentence: str
+    validated: int
+    implicit: int
+    click_model: int
 
 
-def admission(judgments: Sequence[Judgment], *, rng: np.random.Generator) -> Admission:
-    """Hold a model's grades against people's, over the pairs that both graded."""
-    hand = _relevant(judgments, JudgmentSource.MANUAL)
-    model = _relevant(judgments, JudgmentSource.LLM_JUDGE)
-    shared = sorted(hand.keys() & model.keys())
-    if not shared:
-        return Admission(pairs=0, agreement=None, kappa=None, admitted=False, sentence="No pair was graded by both.")
-    ours, theirs = [hand[pair] for pair in shared], [model[pair] for pair in shared]
-    agreement = float(np.mean([grade == other for grade, other in zip(ours, theirs, strict=True)]))
-    kappa = cohen_kappa(ours, theirs, rng=rng).value
-    told = f"{agreement:.0%} agreement over {len(shared)} pairs"
-    if len(shared) < LEAST_PAIRS:
-        sentence = f"{told}; {LEAST_PAIRS} pairs are needed."
-    else:
-        sentence = f"{told}; {LEAST_AGREEMENT:.0%} are needed."
-    admitted = len(shared) >= LEAST_PAIRS and agreement >= LEAST_AGREEMENT
-    return Admission(pairs=len(shared), agreement=agreement, kappa=kappa, admitted=admitted, sentence=sentence)
+def collect_from_use(store: Store, scope: Scope, *, at: datetime, limit: int = MOST) -> CollectedUse:
+    """Keep what use says of results as judgments, in place of what it said before; people's grades stay as they are.
+
+    A memory that somebody called useful, or not, is `validated`; one that was read or referred to is `implicit`; what
+    was used clearly more or less than its places explain is `click_model`.
+    """
+    found = showings(store, scope, limit=limit)
+    clicks = click_judgments(found, at=at)
+    with store.writing(scope) as work:
+        used = [judgment for query, _ in found for judgment in _judge_use(work, query.query_id, at)]
+        known = set(work.memories.numbers_of([judgment.memory_id for judgment in (*used, *clicks)]))
+        kept = [judgment for judgment in (*used, *clicks) if judgment.memory_id in known]
+        work.judgments.replace_of((JudgmentSource.VALIDATED, JudgmentSource.IMPLICIT, JudgmentSource.CLICK_MODEL), kept)
+        counts = {source: sum(judgment.source is source for judgment in kept) for source in JudgmentSource}
+        work.audit.append("judgments.collect", "use", {str(source): count for source, count in counts.items() if count})
+    return CollectedUse(
+        validated=counts[JudgmentSource.VALIDATED],
+        implicit=counts[JudgmentSource.IMPLICIT],
+        click_model=counts[JudgmentSource.CLICK_MODEL],
+    )
 
 
-def counting(judgments: Sequence[Judgment], *, rng: np.random.Generator) -> list[Judgment]:
-    """The judgments that may be measured with: a model's only when they were admitted."""
-    if admission(judgments, rng=rng).admitted:
-        return list(judgments)
-    return [judgment for judgment in judgments if judgment.source is not JudgmentSource.LLM_JUDGE]
+def _judge_use(work: Work, query_id: str, at: datetime) -> Iterator[Judgment]:
+    for grade in weak_grades(work.feedback.of_query(query_id), (), pool={}):
+        yield Judgment(
+            query_id=query_id,
+            memory_id=grade.document_id,
+            relevance=grade.grade,
+            source=grade.source,
+            annotator=FROM_USE,
+            confidence=grade.confidence,
+            created_at=at,
+        )
 
 
-def _relevant(judgments: Sequence[Judgment], source: JudgmentSource) -> dict[tuple[str, str], int]:
-    return {
-        (judgment.query_id, judgment.memory_id): int(judgment.relevance >= RELEVANT)
-        for judgment in judgments
-        if judgment.source is source
+# --- A model's grades of what was found ---
+
+
+class GradedByModel(NamedTuple):
+    """What a model's grading came to."""
+
+    graded: int
+    failed: int
+    problems: tuple[str, ...]
+    """Different reasons why a pair has no grade, a few of them."""
+
+
+OpenGrader = Callable[[], "RelevanceGrader"]
+
+
+def grade_by_model(
+    store: Store, scope: Scope, open_grader: OpenGrader, annotator: str, *, most: int, at: datetime
+) -> GradedByModel:
+    """Let a model grade pairs of question and memory, those first that people graded: they decide its admission.
+
+    Pairs that it graded before are left out.
+    """
+    store.log.flush()
+    with store.reading(scope) as work:
+        pairs = _pairs_to_grade(work, annotator, most)
+        notes = {pair: work.memories.get(pair.memory_id) for pair in pairs}
+    if not notes:
+        # Nothing to ask: whether a model is set up does not matter.
+        return GradedByModel(0, 0, ())
+    grader = open_grader()
+    made, problems = [], []
+    for pair, note in notes.items():
+        given = grader.grade(pair.text, note.title, note.body)
+        if given.grade is None:
+            problems.append(given.problem)
+            continue
+        made.append(
+            Judgment(
+                query_id=pair.query_id,
+                memory_id=pair.memory_id,
+                relevance=given.grade,
+                source=JudgmentSource.LLM_JUDGE,
+                annotator=annotator,
+                created_at=at,
+            )
+        )
+    with store.writing(scope) as work:
+        work.judgments.put_many(made)
+        work.audit.append("judgments.put", annotator, {"kept": len(made), "given_by": annotator, "changed": []})
+    return GradedByModel(len(made), len(problems), tuple(dict.fromkeys(problems))[:5])
+
+
+class _PairToGrade(NamedTuple):
+    query_id: str
+    memory_id: str
+    text: str
+
+
+def _pairs_to_grade(work: Work, annotator: str, most: int) -> list[_PairToGrade]:
+    judged = work.judgments.with_texts((JudgmentSource.MANUAL, JudgmentSource.LLM_JUDGE))
+    done = {
+        (query_key(text), judgment.memory_id)
+        for text, judgment in judged
+        if judgment.source is JudgmentSource.LLM_JUDGE and judgment.annotator == annotator
     }
+    wanted: dict[tuple[str, str], _PairToGrade] = {}
+    for text, judgment in judged:
+        if judgment.source is JudgmentSource.MANUAL:
+            pair = _PairToGrade(judgment.query_id, judgment.memory_id, text)
+            wanted.setdefault((query_key(text), judgment.memory_id), pair)
+    for query in work.queries.recent(limit=MOST, origin=Origin.USE):
+        for memory_id in query.result_ids[:SHOWN]:
+            wanted.setdefault((query_key(query.query), memory_id), _PairToGrade(query.query_id, memory_id, query.query))
+    left = [pair for key, pair in wanted.items() if key not in done]
+    known = work.memories.numbers_of([pair.memory_id for pair in left])
+    return [pair for pair in left if pair.memory_id in known][:most]

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.errors import InputError, NothingMeasured
-from assay.evaluation.running.runner import OWN_CORPUS
-from assay.flags import Flags, find_flag
+from assay.evaluation.running.own_memory import explain_foreign
+from assay.flags import Flags
 from assay.metrics.spec import MetricSpec
 from assay.online.graduation import (
     Gains,
@@ -24,14 +24,18 @@ from assay.online.graduation import (
     conditions,
     guardrails,
 )
+from assay.online.judged import with_deltas
 from assay.online.shadow import DROPPED
 from assay.online.trials import Trials, decision_of, find_test, lacks_correction, ratio_of
 from assay.records import AbTest, AbTestStatus, Scope, ShadowRun
 from assay.records.flags import (
+    ChangedSearch,
     GraduationCondition,
     Guardrail,
     LadderPage,
     LadderStep,
+    ShadowAgreement,
+    ShadowGroup,
     ShadowSummary,
     Sides,
     Step,
@@ -51,6 +55,7 @@ if TYPE_CHECKING:
 # or switches the flag on where the flag says it graduates by itself; a test that says worse or futile rejects. `watch`
 # looks after what has graduated and takes it back, to what it was before, when a guardrail breaks.
 
+IDENTICAL = "identical"
 SHADOWED = 2_000
 """Shadow runs that are summed up."""
 WATCHED = 2_000
@@ -88,7 +93,8 @@ class Ladder:
 
     def offline(self, scope: Scope, feature_id: str, evidence: OfflineEvidence) -> LadderStep:
         """Write down what an offline comparison came to."""
-        flag = find_flag(feature_id)
+        with self._store.reading(scope) as work:
+            flag = self._flags.states(work)[feature_id].flag
         found = conditions(flag, _offline_only(evidence))
         kept = [condition for condition in found if condition.name != "test"]
         outcome = StepOutcome.PASSED
@@ -100,7 +106,7 @@ class Ladder:
         sentence = f"{gains.metric} {gains.mean:+.4f} on {evidence.dataset}, over {gains.queries} queries."
         if not evidence.gate_passed:
             sentence += " The treatment does not pass the gate."
-        if foreign := _foreign(evidence.dataset, evidence.own_share):
+        if foreign := explain_foreign(evidence.dataset, evidence.own_share):
             sentence += f" It does not count for graduation: {foreign}"
         with self._store.writing(scope) as work:
             return self._step(work, feature_id, (Step.OFFLINE, outcome), sentence, **asdict(evidence))
@@ -110,7 +116,7 @@ class Ladder:
         with self._store.reading(scope) as work:
             state = self._flags.states(work)[feature_id]
             steps = tuple(work.ladder_steps.of(feature_id))
-            shadow = summarise_shadows(work.shadow_runs.of(feature_id, limit=SHADOWED))
+            shadow = read_shadows(work, feature_id)
             test = find_test(work, feature_id)
             evidence = _evidence(work, steps, shadow, test)
         standing = None if test is None else self.trials.standing(scope, feature_id, rng=rng)
@@ -131,7 +137,7 @@ class Ladder:
             if test is not None and decision_of(test) in ("worse", "futile"):
                 return self._reject(work, test)
             steps = work.ladder_steps.of(feature_id)
-            shadow = summarise_shadows(work.shadow_runs.of(feature_id, limit=SHADOWED))
+            shadow = read_shadows(work, feature_id)
             state = self._flags.states(work)[feature_id]
             found = conditions(state.flag, _evidence(work, steps, shadow, test))
             if test is None or test.status is not AbTestStatus.RUNNING or not all_hold(found):
@@ -222,11 +228,29 @@ class Ladder:
         return made
 
 
-def summarise_shadows(runs: Sequence[ShadowRun]) -> ShadowSummary:
-    """What shadow runs came to."""
+def read_shadows(work: Work, feature_id: str) -> ShadowSummary:
+    """Sum up the newest shadow runs of a change, by the judgments there are now."""
+    runs = work.shadow_runs.of(feature_id, limit=SHADOWED)
+    searches = work.queries.intents_of([run.query_id for run in runs])
+    return summarise_shadows(with_deltas(work, runs), searches)
+
+
+def summarise_shadows(
+    runs: Sequence[ShadowRun], searches: Mapping[str, tuple[str | None, str | None]] | None = None
+) -> ShadowSummary:
+    """What shadow runs came to. `searches` has the intent and the session of each search that is still logged."""
     asked = [run for run in runs if run.problem != DROPPED]
     compared = [run for run in asked if run.problem is None]
     deltas = [run.mrr_delta for run in compared if run.mrr_delta is not None]
+    known = searches or {}
+    by_intent: dict[str, list[ShadowRun]] = {}
+    sessions: dict[str, bool] = {}
+    for run in compared:
+        intent, session = known.get(run.query_id, (None, None))
+        by_intent.setdefault(intent or "not known", []).append(run)
+        if session is not None:
+            sessions[session] = sessions.get(session, False) or run.classified != IDENTICAL
+    gains = [run.ndcg_delta for run in compared if run.ndcg_delta is not None]
     times = [
         (run.control_latency_ms, run.treatment_latency_ms)
         for run in compared
@@ -239,8 +263,64 @@ def summarise_shadows(runs: Sequence[ShadowRun]) -> ShadowSummary:
         dropped=len(runs) - len(asked),
         judged=len(deltas),
         mean_mrr_delta=float(np.mean(deltas)) if deltas else None,
+        mean_ndcg_delta=float(np.mean(gains)) if gains else None,
         latency_p95_ms=_p95s(times),
+        by_intent={intent: _summarise_group(group) for intent, group in sorted(by_intent.items())},
+        sessions=len(sessions),
+        changed_sessions=sum(sessions.values()),
+        first_at=min((run.created_at for run in runs), default=None),
+        last_at=max((run.created_at for run in runs), default=None),
+        agreement=_agreement(compared) if compared else None,
+        most_changed=_most_changed(compared),
     )
+
+
+def _summarise_group(runs: Sequence[ShadowRun]) -> ShadowGroup:
+    deltas = [run.mrr_delta for run in runs if run.mrr_delta is not None]
+    return ShadowGroup(
+        runs=len(runs),
+        changed=sum(run.classified != IDENTICAL for run in runs),
+        judged=len(deltas),
+        mean_mrr_delta=float(np.mean(deltas)) if deltas else None,
+    )
+
+
+CHANGED_SHOWN = 5
+"""Searches that are shown of those whose lists changed."""
+
+
+def _agreement(runs: Sequence[ShadowRun]) -> ShadowAgreement:
+    def mean_of(values: Sequence[float | None]) -> float | None:
+        known = [value for value in values if value is not None]
+        return float(np.mean(known)) if known else None
+
+    return ShadowAgreement(
+        rank_correlation=mean_of([run.rank_correlation for run in runs]),
+        set_overlap=mean_of([run.set_overlap for run in runs]),
+        rbo=mean_of([run.rbo for run in runs]),
+        order_differences=mean_of([run.order_differences for run in runs]),
+        top_changed=sum(bool(run.top_result_changed) for run in runs),
+    )
+
+
+def _most_changed(runs: Sequence[ShadowRun]) -> tuple[ChangedSearch, ...]:
+    changed = [run for run in runs if run.control_result_ids != run.treatment_result_ids]
+    # Without an RBO (rows of version 0.1 have none) a run is shown after those that have one.
+    worst = sorted(changed, key=lambda run: (run.rbo is None, run.rbo or 0.0))
+    return tuple(
+        ChangedSearch(
+            query_id=run.query_id,
+            classified=str(run.classified),
+            rbo=run.rbo,
+            entered=_only_in(run.treatment_result_ids, run.control_result_ids),
+            left=_only_in(run.control_result_ids, run.treatment_result_ids),
+        )
+        for run in worst[:CHANGED_SHOWN]
+    )
+
+
+def _only_in(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
+    return tuple(memory_id for memory_id in first if memory_id not in second)
 
 
 def _p95s(times: Sequence[tuple[float, float]]) -> Sides | None:
@@ -274,7 +354,7 @@ def _evidence(
     return GraduationEvidence(
         gains=None if offline is None else Gains(**offline["gains"]),
         offline_problem=_offline_problem(steps),
-        foreign_corpus="" if offline is None else _foreign(offline["dataset"], offline.get("own_share")),
+        foreign_corpus="" if offline is None else explain_foreign(offline["dataset"], offline.get("own_share")),
         decision=None if test is None else decision_of(test),
         votes=0 if test is None else test.sample_count,
         attempt=1 if test is None else test.attempt,
@@ -303,7 +383,7 @@ def _find_offline_step(steps: Sequence[LadderStep]) -> Mapping[str, Any] | None:
     own it is the newest, so that its figures can be shown beside why they do not count.
     """
     latest = list(_latest_by_dataset(steps).values())
-    own = [detail for detail in latest if not _foreign(detail["dataset"], detail.get("own_share"))]
+    own = [detail for detail in latest if not explain_foreign(detail["dataset"], detail.get("own_share"))]
     if own:
         return min(own, key=lambda detail: float(detail["gains"]["mean"]))
     return latest[-1] if latest else None
@@ -315,18 +395,6 @@ def _offline_problem(steps: Sequence[LadderStep]) -> str:
     if newest is None or newest.detail.get("gate_passed", True):
         return ""
     return f"The newest offline step failed: the treatment does not pass the gate on {newest.detail['dataset']}."
-
-
-def _foreign(dataset: str, own_share: float | None) -> str:
-    """Return why a dataset does not represent this memory; empty if it does."""
-    if own_share is None:
-        return f"whether this memory holds the documents of {dataset} was not looked at. Measure it again."
-    if own_share >= OWN_CORPUS:
-        return ""
-    return (
-        f"this memory holds {own_share:.0%} of the documents of {dataset}, and {OWN_CORPUS:.0%} are needed."
-        " Measure on a dataset of this memory: `assay dataset build`."
-    )
 
 
 def _test_problem(work: Work, test: AbTest) -> str:

@@ -16,40 +16,27 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from assay.errors import AssayError
+from assay.errors import AssayError, InputError
 from assay.hashing import bucket
-from assay.metrics.engine import ScoringRules, measure_mappings
-from assay.metrics.spec import MetricSpec
+from assay.online.judged import Grades, Judged, deltas, read_judged
 from assay.records import LoggedQuery, Mode, Origin, Scope, SearchRequest, SearchResult, ShadowRun
+from assay.records.evidence import JudgmentReader
 from assay.statistics.agreement import rank_agreement
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from assay.clock import Clock
-    from assay.storage import Store
+    from assay.storage import Store, Work
 
 # --- How a treatment's results differ from the control's ---
 
-RECIPROCAL_RANK = MetricSpec.parse("mrr@5")
-RELEVANT = 2
-"""From this grade on, a memory is one that should be found."""
-GAIN = MetricSpec.parse("ndcg@10")
-
-Grades = Mapping[str, int]
-
-
-class Deltas(NamedTuple):
-    """Treatment minus control, by judgments; None where there are none."""
-
-    mrr: float | None = None
-    ndcg: float | None = None
-
 
 def shadow_run(
-    feature_id: str, control: SearchResult, treatment: SearchResult, *, grades: Grades | None, at: datetime
+    feature_id: str, control: SearchResult, treatment: SearchResult | RankedIds, *, grades: Grades | None, at: datetime
 ) -> ShadowRun:
     """Both answers side by side."""
+    took = treatment.latency_ms if isinstance(treatment, RankedIds) else treatment.telemetry.total_latency_ms
     agreement = rank_agreement(control.ids, treatment.ids)
     gained = deltas(control.ids, treatment.ids, grades)
     return ShadowRun(
@@ -67,8 +54,13 @@ def shadow_run(
         mrr_delta=gained.mrr,
         ndcg_delta=gained.ndcg,
         control_latency_ms=control.telemetry.total_latency_ms,
-        treatment_latency_ms=treatment.telemetry.total_latency_ms,
+        treatment_latency_ms=took,
     )
+
+
+def explain_failure(problem: Exception) -> str:
+    """Say why a treatment gave no answer."""
+    return problem.message if isinstance(problem, AssayError) else f"raised {type(problem).__name__}: {problem}"
 
 
 DROPPED = "dropped: too many searches waited to be compared"
@@ -88,24 +80,6 @@ def make_failed_run(feature_id: str, control: SearchResult, problem: str, *, at:
     )
 
 
-def deltas(control: Sequence[str], treatment: Sequence[str], grades: Grades | None) -> Deltas:
-    """How much better the treatment ranks, where there are judgments."""
-    if not grades or max(grades.values()) < RELEVANT:
-        return Deltas()
-    judged = {"query": dict(grades)}
-    specs = [RECIPROCAL_RANK, GAIN]
-    sides = [
-        measure_mappings(judged, {"query": _weigh_ranks(ids)}, specs, ScoringRules(level=RELEVANT)).scores
-        for ids in (control, treatment)
-    ]
-    mrr, ndcg = ([float(side[spec].values[0]) for side in sides] for spec in (RECIPROCAL_RANK, GAIN))
-    return Deltas(mrr[1] - mrr[0], ndcg[1] - ndcg[0])
-
-
-def _weigh_ranks(ids: Sequence[str]) -> dict[str, float]:
-    return {memory_id: 1.0 / rank for rank, memory_id in enumerate(ids, start=1)}
-
-
 # --- Shadow runs beside live searches ---
 #
 # `Shadow` is an observer of searches. On the caller's side it only draws the sample and puts the search into a bounded
@@ -121,8 +95,19 @@ def _weigh_ranks(ids: Sequence[str]) -> dict[str, float]:
 
 DROPS_KEPT = 4_096
 """Dropped searches that wait to be written down; beyond them the oldest are only counted."""
-Treatment = Callable[[Scope, SearchRequest, str], SearchResult]
+SearchTreatment = Callable[[Scope, SearchRequest, str], SearchResult]
 """Answers a request with history up to, and without, the query named last."""
+
+
+class RankedIds(NamedTuple):
+    """What another system answered: memories of this store, best first."""
+
+    ids: tuple[str, ...]
+    latency_ms: float | None = None
+
+
+Treatment = Callable[[Scope, SearchRequest, str], SearchResult | RankedIds]
+"""Answers a request as this memory would by another configuration, or as another system does."""
 Features = Callable[[Scope], Mapping[str, Treatment]]
 """Returns the treatments to run for a tenant now, by feature."""
 Rest = Callable[[float], object]
@@ -168,7 +153,7 @@ class _Drop(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    given: SearchResult | str
+    given: SearchResult | RankedIds | str
     computed_s: float
 
 
@@ -196,6 +181,7 @@ class Shadow:
         self._hung: Counter[str] = Counter()
         self._dropped: deque[_Drop] = deque(maxlen=DROPS_KEPT)
         self._computed = 0.0
+        self._judged: dict[str, tuple[tuple[int, str], Judged]] = {}
         self._worker = threading.Thread(target=self._work, name="assay-shadow", daemon=True)
         self._worker.start()
 
@@ -281,28 +267,38 @@ class Shadow:
 
     def _run(self, feature: str, treatment: Treatment, job: _Job) -> ShadowRun:
         answer = self._ask(feature, treatment, job)
-        if isinstance(answer, SearchResult):
-            with self._store.reading(job.scope) as work:
-                foreign = sorted(set(answer.ids) - set(work.memories.numbers_of(answer.ids)))
-                grades = work.judgments.of_text(job.request.query)
-            if not foreign:
+        if not isinstance(answer, str):
+            try:
+                _check_known(self._store, job.scope, answer.ids)
+                with self._store.reading(job.scope) as work:
+                    grades = self._read_judged(work, job.scope).grades(job.request.query)
                 self._count("compared")
                 return shadow_run(feature, job.control, answer, grades=grades, at=self._clock.now())
-            answer = f"returned {len(foreign)} ids that are not in the store, such as {foreign[0]!r}"
+            except InputError as problem:
+                answer = problem.message
         self._count("failed")
         return make_failed_run(feature, job.control, answer, at=self._clock.now())
 
-    def _ask(self, feature: str, treatment: Treatment, job: _Job) -> SearchResult | str:
+    def _read_judged(self, work: Work, scope: Scope) -> Judged:
+        """Read the judgments of a tenant, again only after one was given."""
+        state = work.judgments.state()
+        known = self._judged.get(scope.tenant)
+        if known is None or known[0] != state:
+            known = state, read_judged(work, JudgmentReader.SHADOW)
+            self._judged[scope.tenant] = known
+        return known[1]
+
+    def _ask(self, feature: str, treatment: Treatment, job: _Job) -> SearchResult | RankedIds | str:
         """The treatment's answer, or why there is none. It runs in a thread that can be left behind."""
         answers: queue.SimpleQueue[_Answer] = queue.SimpleQueue()
         request = replace(job.request, origin=Origin.SHADOW)
 
         def ask() -> None:
-            given: SearchResult | str
+            given: SearchResult | RankedIds | str
             try:
                 given = treatment(job.scope, request, job.control.query_id)
             except Exception as problem:  # noqa: BLE001 - whatever it is, it is the treatment's and is written down
-                given = f"raised {type(problem).__name__}: {problem}"
+                given = explain_failure(problem)
             answers.put(_Answer(given, time.thread_time()))
 
         threading.Thread(target=ask, name=f"assay-shadow-{feature}", daemon=True).start()
@@ -326,34 +322,49 @@ class Shadow:
 
 
 def replay(
-    store: Store, scope: Scope, feature_id: str, control: Treatment, treatment: Treatment, *, last: int, clock: Clock
+    store: Store,
+    scope: Scope,
+    feature_id: str,
+    control: SearchTreatment,
+    treatment: Treatment,
+    *,
+    last: int,
+    clock: Clock,
 ) -> list[ShadowRun]:
     """Ask and compare; the comparisons are kept, newest query first."""
     store.log.flush()
     with store.reading(scope) as work:
         queries = {query.query: query for query in reversed(work.queries.recent(limit=last, origin=Origin.USE))}
+        judged = read_judged(work, JudgmentReader.SHADOW)
     for query in [*queries.values()][:1]:
         # The first search of a process loads what it needs; whoever comes second would look quick.
         control(scope, _request(query), query.query_id)
-    runs = [_compare_replayed(store, scope, feature_id, control, treatment, query, clock) for query in queries.values()]
+    runs = []
+    for query in queries.values():
+        request = _request(query)
+        # What is compared is the search that was asked, not its repetition: that one has the session and the grades.
+        before = replace(control(scope, request, query.query_id), query_id=query.query_id)
+        try:
+            after = treatment(scope, request, query.query_id)
+            _check_known(store, scope, after.ids)
+        except Exception as problem:  # noqa: BLE001 - whatever it is, it is the treatment's and is written down
+            runs.append(make_failed_run(feature_id, before, explain_failure(problem), at=clock.now()))
+            continue
+        runs.append(shadow_run(feature_id, before, after, grades=judged.grades(query.query), at=clock.now()))
     with store.writing(scope) as work:
         work.shadow_runs.add_many(runs)
     return runs[::-1]
 
 
-def _compare_replayed(  # noqa: PLR0917 - what a comparison needs, all of it named
-    store: Store,
-    scope: Scope,
-    feature_id: str,
-    control: Treatment,
-    treatment: Treatment,
-    query: LoggedQuery,
-    clock: Clock,
-) -> ShadowRun:
-    before, after = (side(scope, _request(query), query.query_id) for side in (control, treatment))
+def _check_known(store: Store, scope: Scope, ids: Sequence[str]) -> None:
+    """Refuse an answer with ids that this memory does not hold."""
     with store.reading(scope) as work:
-        grades = work.judgments.of_text(query.query)
-    return shadow_run(feature_id, before, after, grades=grades, at=clock.now())
+        foreign = sorted(set(ids) - set(work.memories.numbers_of(ids)))
+    if foreign:
+        raise InputError(
+            f"returned {len(foreign)} ids that are not in the store, such as {foreign[0]!r}",
+            remedy="Let it return ids or source ids of this memory.",
+        )
 
 
 def _request(query: LoggedQuery) -> SearchRequest:
@@ -362,6 +373,7 @@ def _request(query: LoggedQuery) -> SearchRequest:
         k=max(query.result_count, 1),
         mode=Mode(query.mode) if query.mode else Mode.AUTO,
         session_id=query.session_id,
+        context_type=query.context_type,
         origin=Origin.SHADOW,
         tool_name=query.tool_name,
     )

@@ -23,11 +23,24 @@ import numpy as np
 
 from assay.clock import Clock
 from assay.errors import InputError, RecordNotFound
-from assay.flags import Flags, FlagState, find_flag
-from assay.hashing import HASH_PREFIX, content_hash
+from assay.flags import Flags, FlagState
+from assay.hashing import content_hash, query_key
+from assay.online.judged import SideOutcomes
+from assay.online.vote_sources import explain_no_votes
 from assay.records import AbTest, AbTestStatus, Scope
 from assay.records.evaluations import Interval
-from assay.records.flags import AbVote, Arm, LadderStep, SampleSplit, Step, StepOutcome, TrialStanding, VoteKind
+from assay.records.flags import (
+    AbVote,
+    Arm,
+    CastVote,
+    LadderStep,
+    SampleSplit,
+    Sides,
+    Step,
+    StepOutcome,
+    TrialStanding,
+    VoteKind,
+)
 from assay.statistics.independent_samples import mean_difference
 from assay.statistics.intervals import bootstrap_mean
 from assay.statistics.online_tests import SampleRatio, Successes, beta_binomial, chance_of_higher_mean, sample_ratio
@@ -37,6 +50,8 @@ from assay.storage import Store, Work
 FAIR = 50
 """The rollout, in percent, at which both sides are as likely."""
 LEAST_FOR_INTERVAL = 2
+NEWEST_VOTES = 10
+"""Votes that the page of a test shows."""
 CHANCE_LABELS: Mapping[VoteKind, str] = {
     VoteKind.PAIRED: "P(treatment wins more often)",
     VoteKind.INTERLEAVED: "P(treatment wins more often)",
@@ -69,7 +84,7 @@ class Trials:
 
     def begin(self, scope: Scope, feature_id: str, *, kind: VoteKind, rule: EProcessRule | None = None) -> AbTest:
         """Begin a test of a flag, or a new attempt after one that ended or was paused."""
-        flag = find_flag(feature_id)
+        self._flags.refuse_unavailable(feature_id)
         rule = rule or EProcessRule()
         now = self._clock.now()
         with self._store.writing(scope) as work:
@@ -82,23 +97,20 @@ class Trials:
             attempt = 1 if before is None else before.attempt + 1
             process = EProcess(rule=_rule_of_attempt(rule, kind, attempt))
             state = self._flags.states(work)[feature_id]
-            if kind is VoteKind.SPLIT and state.percent != FAIR:
-                raise InputError(
-                    f"{feature_id} is on for {state.percent} % of sessions, and a split test needs half of them",
-                    remedy=f"Switch it: `assay flag set {feature_id} {FAIR}%`.",
-                )
+            _check_testable(state, kind)
             test = AbTest(
                 feature_id=feature_id,
                 attempt=attempt,
                 upper_bound=process.rule.log_bound,
                 lower_bound=-process.rule.log_futility_bound,
-                min_samples=flag.minimum_samples,
-                graduation_threshold=flag.graduation_threshold,
+                min_samples=state.flag.minimum_samples,
+                graduation_threshold=state.flag.graduation_threshold,
                 state_json={
                     "kind": str(kind),
                     "alpha": rule.alpha,
                     "process": process.as_json(),
                     "flag": _describe_switch(state),
+                    "sums": "outcomes",
                 },
                 started_at=now,
                 updated_at=now,
@@ -106,6 +118,7 @@ class Trials:
             work.ab_tests.put(test)
             step = Step.INTERLEAVING if kind is VoteKind.INTERLEAVED else Step.AB_TEST
             self._tell(work, test, step, StepOutcome.BEGUN, f"Attempt {test.attempt} began, with {kind} votes.")
+            self._flags.written += 1
             return test
 
     def vote(
@@ -116,9 +129,17 @@ class Trials:
             return self.vote_in(work, feature_id, query, difference, arm=arm, query_id=query_id)
 
     def vote_in(
-        self, work: Work, feature_id: str, query: str, difference: float, *, arm: Arm, query_id: str | None = None
+        self,
+        work: Work,
+        feature_id: str,
+        query: str,
+        difference: float,
+        *,
+        arm: Arm,
+        query_id: str | None = None,
+        outcomes: SideOutcomes | None = None,
     ) -> VoteResult:
-        """The same within a unit of work of the caller's."""
+        """Do the same within a unit of work of the caller's; `outcomes` is what each side came to."""
         test = work.ab_tests.latest(feature_id, to_change=True)
         if test.status is not AbTestStatus.RUNNING or decision_of(test) is not None:
             return VoteResult(counted=False, reason=f"attempt {test.attempt} is {_describe_end(test)}", test=test)
@@ -138,7 +159,7 @@ class Trials:
         )
         if not work.votes.cast(vote):
             return VoteResult(counted=False, reason="this query has voted", test=self._count_repeat(work, test, vote))
-        return VoteResult(counted=True, reason="", test=self._count_vote(work, test, vote))
+        return VoteResult(counted=True, reason="", test=self._count_vote(work, test, vote, outcomes or SideOutcomes()))
 
     def pause(self, scope: Scope, feature_id: str, why: str) -> AbTest:
         """Stop taking votes."""
@@ -164,6 +185,7 @@ class Trials:
             state = {**test.state_json, "resumed_at": now.isoformat()}
             running = replace(test, status=AbTestStatus.RUNNING, state_json=state, updated_at=now)
             work.ab_tests.put(running)
+            self._flags.written += 1
             sentence = f"Attempt {test.attempt} goes on, with its {test.sample_count} votes."
             self._tell(work, running, Step.AB_TEST, StepOutcome.BEGUN, sentence)
             return running
@@ -196,9 +218,10 @@ class Trials:
         with self._store.reading(scope) as work:
             test = work.ab_tests.latest(feature_id)
             votes = work.votes.of(feature_id, test.attempt)
-        return _trial_standing(test, votes, rng)
+            because = explain_no_votes(work, test, self._flags.states(work).get(feature_id), self._clock.now())
+        return _trial_standing(test, votes, rng, because)
 
-    def _count_vote(self, work: Work, test: AbTest, vote: AbVote) -> AbTest:
+    def _count_vote(self, work: Work, test: AbTest, vote: AbVote, outcomes: SideOutcomes) -> AbTest:
         ratio = ratio_of(work, test)
         # The ratio comes first: evidence from a split that is not fair decides nothing.
         may_decide = ratio is None or ratio.may_decide
@@ -206,11 +229,9 @@ class Trials:
         # A clock that goes backwards does not take a test with it.
         now = max(vote.created_at, test.updated_at)
         after = replace(
-            test,
+            _add_outcomes(test, outcomes),
             log_likelihood_ratio=process.log_e_better,
             sample_count=test.sample_count + 1,
-            treatment_mrr_sum=test.treatment_mrr_sum + max(vote.difference, 0.0),
-            control_mrr_sum=test.control_mrr_sum + max(-vote.difference, 0.0),
             state_json={**test.state_json, "process": process.as_json()},
             updated_at=now,
         )
@@ -247,6 +268,7 @@ class Trials:
         self._tell(work, test, Step.AB_TEST, outcomes[decision], sentence)
 
     def _pause(self, work: Work, test: AbTest, why: str) -> AbTest:
+        self._flags.written += 1
         paused = replace(test, status=AbTestStatus.PAUSED, updated_at=max(self._clock.now(), test.updated_at))
         work.ab_tests.put(paused)
         self._tell(work, paused, Step.AB_TEST, StepOutcome.PAUSED, why)
@@ -278,8 +300,40 @@ def find_test(work: Work, feature_id: str) -> AbTest | None:
 
 def decision_of(test: AbTest) -> str | None:
     """`better`, `worse` or `futile`; None while the test runs."""
-    found: str | None = test.state_json["process"]["decision"]
-    return found
+    return test.decision
+
+
+def _check_testable(state: FlagState, kind: VoteKind) -> None:
+    """Refuse a test whose two sides could not be told apart, or not be served."""
+    name = state.flag.name
+    if kind is VoteKind.SPLIT and state.percent != FAIR:
+        raise InputError(
+            f"{name} is on for {state.percent} % of sessions, and a split test needs half of them",
+            remedy=f"Switch it: `assay flag set {name} {FAIR}%`.",
+        )
+    if kind is VoteKind.PAIRED and state.on:
+        raise InputError(
+            f"{name} is on for {state.percent} % of sessions, and a paired test compares it with searches without it",
+            remedy=f"Switch it off: `assay flag set {name} off --shadow`. To test leaving it out, define a variant:"
+            f" `assay variant add without-{name.replace('_', '-')} assay:flags.{name}=off`.",
+        )
+    if kind is VoteKind.INTERLEAVED and state.flag.is_outside:
+        raise InputError(
+            f"{name} is another system ({state.flag.spec}), whose results cannot be served",
+            remedy=f"Compare it with past searches: `assay shadow replay {name}`, and begin a paired test.",
+        )
+
+
+def _add_outcomes(test: AbTest, outcomes: SideOutcomes) -> AbTest:
+    """Return a test with one more vote's outcomes in its sums."""
+    control, treatment = outcomes
+    return replace(
+        test,
+        control_mrr_sum=test.control_mrr_sum + (control.reciprocal_rank if control else 0.0),
+        treatment_mrr_sum=test.treatment_mrr_sum + (treatment.reciprocal_rank if treatment else 0.0),
+        control_ndcg_sum=test.control_ndcg_sum + (control.ndcg if control else 0.0),
+        treatment_ndcg_sum=test.treatment_ndcg_sum + (treatment.ndcg if treatment else 0.0),
+    )
 
 
 def ratio_of(work: Work, test: AbTest) -> SampleRatio | None:
@@ -315,11 +369,6 @@ def state_hash(test: AbTest) -> str:
     return content_hash(dict(test.state_json))
 
 
-def query_key(query: str) -> str:
-    """Return a key that is equal for queries that differ only in case and spacing."""
-    return content_hash(" ".join(query.casefold().split())).removeprefix(HASH_PREFIX)[:32]
-
-
 def _describe_switch(state: FlagState) -> dict[str, Any]:
     return {"percent": state.percent, "shadow": state.shadow}
 
@@ -343,7 +392,7 @@ class _Gain(NamedTuple):
     interval: Interval | None
 
 
-def _trial_standing(test: AbTest, votes: Sequence[AbVote], rng: np.random.Generator) -> TrialStanding:
+def _trial_standing(test: AbTest, votes: Sequence[AbVote], rng: np.random.Generator, because: str) -> TrialStanding:
     kind = VoteKind(test.state_json["kind"])
     split = kind is VoteKind.SPLIT
     arms = dict(Counter(str(vote.arm) for vote in votes))
@@ -368,8 +417,35 @@ def _trial_standing(test: AbTest, votes: Sequence[AbVote], rng: np.random.Genera
         treatment_better_means=CHANCE_LABELS[kind],
         split=None if ratio is None else _describe_split(ratio),
         withheld="" if ratio is None else ratio.withheld,
+        no_votes_because=because,
+        outcomes=_mean_outcomes(test, arms),
         path=_path(test, votes),
+        log_futility=test.lower_bound,
+        graduation_threshold=test.graduation_threshold,
+        started_at=test.started_at,
+        updated_at=test.updated_at,
+        graduated_at=test.graduated_at,
+        newest_votes=tuple(
+            CastVote(query_id=vote.query_id, arm=vote.arm, difference=vote.difference, at=vote.created_at)
+            for vote in reversed(votes[-NEWEST_VOTES:])
+        ),
     )
+
+
+def _mean_outcomes(test: AbTest, arms: Mapping[str, int]) -> dict[str, Sides]:
+    """Return what each side's results came to on average; empty for tests of versions that did not keep it."""
+    both = arms.get(Arm.BOTH, 0)
+    control, treatment = arms.get(Arm.CONTROL, 0) + both, arms.get(Arm.TREATMENT, 0) + both
+    if test.state_json.get("sums") != "outcomes" or not control or not treatment:
+        return {}
+    sums = {
+        "mrr": (test.control_mrr_sum, test.treatment_mrr_sum),
+        "ndcg@10": (test.control_ndcg_sum, test.treatment_ndcg_sum),
+    }
+    return {
+        name: Sides(control=left / control, treatment=right / treatment, n=sum(arms.values()))
+        for name, (left, right) in sums.items()
+    }
 
 
 def _describe_split(ratio: SampleRatio) -> SampleSplit:

@@ -6,6 +6,7 @@ Memories and searches:
 - `saving`: a save, from the draft to the decision.
 - `searching`: a search, from the request to the explained result.
 - `sessions`: sessions of agents, and the tasks done in them.
+- `attribution`: what each channel gave to the searches of use.
 - `learning`: learning from use: observations, validations and learned terms.
 
 Evaluation:
@@ -107,12 +108,14 @@ from assay.records.saving import (
     SaveOutcome,
     SaveTrial,
     Step,
+    TierChange,
 )
 from assay.records.scope import DEFAULT_TENANT, IdFactory, Scope
 from assay.records.searching import (
     Boost,
     Channel,
     Contradiction,
+    CosineSpread,
     Explanation,
     Filters,
     FusionMethod,
@@ -143,8 +146,10 @@ from assay.records.sessions import (
     SessionSummary,
     SessionTotals,
     SummarisedQuery,
+    TaskChange,
     TaskEnded,
     TaskOutcome,
+    TaskOutcomes,
     TaskRecord,
     TaskReport,
     search_line,
@@ -169,6 +174,7 @@ __all__ = [
     "ConflictRule",
     "ContradictingPair",
     "Contradiction",
+    "CosineSpread",
     "Draft",
     "Edge",
     "EdgeKind",
@@ -247,12 +253,15 @@ __all__ = [
     "Stage",
     "Step",
     "SummarisedQuery",
+    "TaskChange",
     "TaskEnded",
     "TaskOutcome",
+    "TaskOutcomes",
     "TaskRecord",
     "TaskReport",
     "Telemetry",
     "Tier",
+    "TierChange",
     "Titled",
     "TrustMove",
     "Vote",

@@ -347,6 +347,8 @@ class DatasetOverview:
     name: str
     version: str
     description: str
+    created_at: str
+    """When it was written, in the words of its authors; empty: they do not say."""
     tag_hint: str
     content_hash: str
     corpus_hash: str
@@ -365,10 +367,16 @@ class DatasetOverview:
     unanswerable: int
     anchored: int
     """Cases whose gold is a place in a file."""
+    harvested: int
+    """Cases that were taken from logged searches."""
     judgments: int
     grades: Mapping[int, int]
+    with_rubric: int
+    """Cases that say what a good answer must do."""
+    surfaced_by: Mapping[str, int]
+    """How many graded documents each channel had found when they were labelled; empty: not recorded."""
     label_sources: Mapping[str, int]
-    """How many grades each source gave: `manual`, `validated`, `implicit`, `bootstrapped`, `llm_judge`."""
+    """How many grades each source gave: `manual`, `validated`, `implicit` and so on."""
     relevant: LeastMedianMost | None
     """Documents that are relevant to a case; None where nothing is judged."""
     best_precision_at_5: float | None

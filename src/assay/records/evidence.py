@@ -37,22 +37,61 @@ PLANNED_SEARCH = "assay ask, planned"
 
 
 class JudgmentSource(StrEnum):
-    """Where a grade comes from."""
+    """Where a grade comes from, the most trusted source first."""
 
     MANUAL = "manual"
-    IMPLICIT = "implicit"
-    BOOTSTRAPPED = "bootstrapped"
+    """A person graded it."""
     VALIDATED = "validated"
+    """Somebody called it useful, or not, after a search."""
     LLM_JUDGE = "llm_judge"
+    """A model graded it; it counts only while the model agrees with people."""
+    CLICK_MODEL = "click_model"
+    """It was used clearly more, or less, often than the places where it was shown explain."""
+    IMPLICIT = "implicit"
+    """It was read or referred to after a search."""
+    BOOTSTRAPPED = "bootstrapped"
+    """It was shown and left alone, or the question was made from it."""
+
+
+class JudgmentReader(StrEnum):
+    """What reads judgments."""
+
+    SHADOW = "shadow"
+    """Judged differences of shadow runs, and the votes of paired tests."""
+    INTERLEAVING = "interleaving"
+    """Credit for the side that drafted a result of a merged list."""
+    LEARNED_TERMS = "learned_terms"
+    """Whether a learned term would raise a memory that does not answer."""
+    HARVEST = "harvest"
+    """Datasets built from use."""
+
+
+ACCEPTED_SOURCES: Mapping[JudgmentReader, frozenset[JudgmentSource]] = {
+    # What use says is said only of results that the control showed: a treatment that finds something else as good
+    # would lose by it.
+    JudgmentReader.SHADOW: frozenset({JudgmentSource.MANUAL, JudgmentSource.LLM_JUDGE}),
+    JudgmentReader.INTERLEAVING: frozenset({
+        JudgmentSource.MANUAL,
+        JudgmentSource.VALIDATED,
+        JudgmentSource.IMPLICIT,
+    }),
+    JudgmentReader.LEARNED_TERMS: frozenset({
+        JudgmentSource.MANUAL,
+        JudgmentSource.VALIDATED,
+        JudgmentSource.CLICK_MODEL,
+    }),
+    JudgmentReader.HARVEST: frozenset(JudgmentSource),
+}  # fmt: skip
+"""The sources that each reader accepts. A model's grades count only while the model is admitted."""
 
 
 class RunType(StrEnum):
     """What kind of evaluation produced a result."""
 
     FULL = "full"
-    SHADOW = "shadow"
+    """A run over a dataset."""
     REGRESSION = "regression"
-    AB_TEST = "ab_test"
+    """A verdict of the gate on a run, or on the two sides of a flag."""
 
 
 class EventType(StrEnum):
@@ -120,6 +159,14 @@ class LoggedQuery:
     """How many memories that were; None outside a session."""
     near_top: int | None = None
     """How many of the results, from the first, were near the top and so may be held back later; None: not known."""
+    mode_overridden: bool | None = None
+    """Whether the caller or token pressure chose the mode, and not the query; None: not known."""
+    pressure_level: str | None = None
+    """How full the caller's context was; None: not known."""
+    token_usage_ratio: float | None = None
+    """The share of the caller's token budget that was used before the search; None: no budget was given."""
+    context_type: str | None = None
+    """The kind of work the caller was doing; None: not given."""
     candidates: tuple[ChannelCandidates, ...] = ()
 
     def __post_init__(self) -> None:
@@ -129,7 +176,9 @@ class LoggedQuery:
         require(self, values.moment, "created_at")
         require(self, one_of(Origin), "origin")
         allow(self, values.short_label, "intent", "session_id")
-        allow(self, values.label, "mode", "trace_id", "eval_category")
+        allow(self, values.label, "mode", "trace_id", "eval_category", "pressure_level", "context_type")
+        allow(self, values.flag, "mode_overridden")
+        allow(self, values.share, "token_usage_ratio")
         require(self, values.identifiers, "result_ids")
         require(self, values.json_object, "channel_contributions")
         allow(self, values.json_object, "fusion_weights")
@@ -285,10 +334,10 @@ class AbTest:
     lower_bound: float
     sample_count: int = 0
     control_mrr_sum: float = 0.0
-    """What the control won by: of a split its outcomes, of pairs the differences in its favour."""
+    """The reciprocal ranks of the control, summed over its votes: see `SideOutcomes`."""
     treatment_mrr_sum: float = 0.0
-    """The same of the treatment; less the control's, the sum of all votes."""
     control_ndcg_sum: float = 0.0
+    """The nDCG@10 of the control, summed over its votes."""
     treatment_ndcg_sum: float = 0.0
     min_samples: int = 100
     graduation_threshold: float = 0.03
@@ -306,6 +355,17 @@ class AbTest:
         require(self, values.json_object, "state_json")
         require(self, values.moment, "started_at", "updated_at")
         allow(self, values.moment, "graduated_at")
+
+    @property
+    def kind(self) -> str:
+        """Where its votes come from: `paired`, `interleaved` or `split`."""
+        return str(self.state_json["kind"])
+
+    @property
+    def decision(self) -> str | None:
+        """`better`, `worse` or `futile`; None while the test runs."""
+        found: str | None = self.state_json["process"]["decision"]
+        return found
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -42,6 +42,13 @@ class Flag:
     """Whether it runs beside the control by default, unseen."""
     graduates_itself: bool = False
     """Whether it graduates automatically when its conditions are met, or a person decides."""
+    spec: str = ""
+    """What a variant searches as, such as `assay:search.fusion=rrf`; empty: a flag of the program."""
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether it is another system, which can be compared and never served."""
+        return bool(self.spec) and self.spec.partition(":")[0] != "assay"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,6 +66,8 @@ class FlagState:
     activated_at: datetime | None = None
     """When it was first on here; kept when it is switched off and on again."""
     reviewed_at: datetime | None = None
+    updated_at: datetime | None = None
+    """When it was last switched, activated or reviewed here; None: never."""
     held_off: str = ""
     """Why a flag that is on does nothing yet, and what to do about it; only `Flags.describe` looks for it."""
 
@@ -220,6 +229,8 @@ class TrialState:
     kind: VoteKind
     status: AbTestStatus
     votes: int
+    no_votes_because: str
+    """Why no vote can come as things are, and what to do; empty when votes can come."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -267,8 +278,32 @@ class TrialStanding:
     """None for tests that ask both sides."""
     withheld: str
     """Why the test may not decide yet; empty when it may."""
+    no_votes_because: str
+    """Why no vote can come as things are, and what to do; empty when votes come, or the test has ended."""
+    outcomes: Mapping[str, Sides]
+    """What the results of each side came to on average (`mrr`, `ndcg@10`); empty before the first votes."""
     path: tuple[tuple[int, float, float], ...]
     """After each vote: how many, ln K for better, ln K for worse."""
+    log_futility: float
+    """The ln K at which a gain that matters is ruled out."""
+    graduation_threshold: float
+    """The gain on the evaluation corpus that graduation needs."""
+    started_at: datetime
+    updated_at: datetime
+    graduated_at: datetime | None
+    newest_votes: tuple[CastVote, ...]
+    """The last ten votes, the newest first."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CastVote:
+    """One query's vote, as a test shows it."""
+
+    query_id: str | None
+    """The search it comes from; None: it named none."""
+    arm: Arm
+    difference: float
+    at: datetime
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -278,6 +313,35 @@ class Sides:
     control: float
     treatment: float
     n: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShadowAgreement:
+    """How alike the lists with and without a change were, on average over the runs that have the number."""
+
+    rank_correlation: float | None
+    """Kendall's tau-b of what both lists have; None: never two shared results."""
+    set_overlap: float | None
+    """Jaccard: shared results / results of either."""
+    rbo: float | None
+    """Rank-biased overlap: as the overlap, with the first results counting most."""
+    order_differences: float | None
+    """Pairs of shared results in another order."""
+    top_changed: int
+    """Runs with another first result."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChangedSearch:
+    """A search whose list a change would alter."""
+
+    query_id: str
+    classified: str
+    rbo: float | None
+    entered: tuple[str, ...]
+    """Memories that only the list with the change has."""
+    left: tuple[str, ...]
+    """Memories that only the list without it has."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -293,8 +357,41 @@ class ShadowSummary:
     dropped: int
     """Searches of the sample that were not run the other way, because too many were waiting."""
     judged: int
+    """Runs of which judgments say who ranked better."""
     mean_mrr_delta: float | None
+    mean_ndcg_delta: float | None
     latency_p95_ms: Sides | None
+    by_intent: Mapping[str, ShadowGroup]
+    """The same by what the searches were after."""
+    sessions: int
+    """Sessions that the searches came from."""
+    changed_sessions: int
+    """Sessions in which the treatment changed at least one list."""
+    first_at: datetime | None
+    """When the oldest of these runs was made; None: there is none."""
+    last_at: datetime | None
+    agreement: ShadowAgreement | None = None
+    """None: no two lists were compared."""
+    most_changed: tuple[ChangedSearch, ...] = ()
+    """The searches whose lists differ most, at most five; identical ones are left out."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShadowGroup:
+    """What the shadow runs of one kind of search came to."""
+
+    runs: int
+    changed: int
+    """Lists that are not identical."""
+    judged: int
+    mean_mrr_delta: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShadowList:
+    """What shadow runs came to, by change."""
+
+    changes: Mapping[str, ShadowSummary]
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,6 +442,8 @@ class CollectedVotes:
     votes: int
     step: LadderStep | None
     """None: nothing was decided."""
+    no_votes_because: str
+    """Why no vote can come as things are, and what to do; empty when votes come."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -589,3 +589,25 @@ class IterationDecision:
     """The feedback for the planner."""
     forced: bool = False
     """The mode is not the critic's: after the second failure everything is planned anew."""
+
+
+# --- Whether a model's grades of memories count ---
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelAdmission:
+    """What a model's grades of memories are worth, held against people's."""
+
+    annotator: str
+    """The model."""
+    sentence: str
+    """The figures, and what is needed."""
+    pairs: int = 0
+    """Pairs of question and memory that people graded too."""
+    agreement: float | None = None
+    """The share of these pairs that both call relevant, or both not; None: there are none."""
+    low: float | None = None
+    """The lower end of its 95 % interval."""
+    high: float | None = None
+    kappa: float | None = None
+    admitted: bool = False

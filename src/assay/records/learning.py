@@ -227,13 +227,29 @@ class Refusal:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TermNoise:
-    """How many terms were learned, how many of them had a trial, and how many of those are noise."""
+    """How many terms stand, how many of them were tried in 10 later searches, and how many of those are noise."""
 
     terms: int = 0
     tried: int = 0
     noisy: int = 0
     rate: float | None = None
     """The share of the tried terms; None when none was tried."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CycleRun:
+    """A stored run, and whether it counted for an evaluation cycle."""
+
+    run_id: str
+    at: datetime
+    """When it was run."""
+    dataset: str
+    system: str
+    counted: bool
+    questions: int
+    """Questions that it added to a cycle."""
+    reason: str
+    """Why it did not count; empty if it did."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -252,6 +268,8 @@ class LearningStatus:
     """Distinct questions of this memory that stored runs measured; each counts once in each 14 days."""
     questions_needed: int
     """How many of them the next cycle takes; those of the last one once no more are needed."""
+    runs: tuple[CycleRun, ...]
+    """The newest stored runs, newest first: whether each counted for a cycle, and why not."""
     noise: TermNoise
     terms: Mapping[str, int]
     """How many there are in each state."""
@@ -309,32 +327,54 @@ KEY = "cycle_evidence"
 MOST_QUESTIONS = 2_000
 """Questions of one run that are kept: a cycle needs 100, and a run may have a million."""
 _LENGTH = 16
+UNCOMPARED = "it was stored before Assay compared its documents with this memory. Run it again."
 
 
 class CycleEvidence(NamedTuple):
-    """The questions of one run."""
+    """What one run counts for evaluation cycles."""
 
-    own: bool
-    """Whether Assay searched documents that this memory holds; other runs say nothing about it."""
     questions: frozenset[str]
-    """One short hash for each distinct question, ignoring case and spacing."""
+    """One short hash for each distinct question about this memory, ignoring case and spacing."""
+    reason: str
+    """Why the run does not count; empty if it does."""
+    dataset: str
+    system: str
+    stored_at: datetime | None
+    """When the row was stored, by the store's clock; None: not known. The run's own files may say anything."""
+
+    @property
+    def own(self) -> bool:
+        """Whether the run is one of this memory, and so says something of its quality."""
+        return not self.reason
 
 
-def cycle_evidence(texts: Iterable[str], *, own: bool) -> CycleEvidence:
-    """Make the evidence of a run from the texts of its questions."""
+def cycle_evidence(
+    texts: Iterable[str], *, stored_at: datetime, reason: str = "", dataset: str = "", system: str = ""
+) -> CycleEvidence:
+    """Make the evidence of a run from the texts of its questions about this memory."""
     distinct = {" ".join(text.casefold().split()) for text in texts}
     kept = sorted(distinct)[:MOST_QUESTIONS]
-    return CycleEvidence(own, frozenset(content_hash(text).removeprefix(HASH_PREFIX)[:_LENGTH] for text in kept))
+    questions = frozenset(content_hash(text).removeprefix(HASH_PREFIX)[:_LENGTH] for text in kept)
+    return CycleEvidence(questions, reason, dataset, system, stored_at)
 
 
 def evidence_to_json(evidence: CycleEvidence) -> dict[str, Any]:
     """Return the part of `metrics_json` that holds the evidence."""
-    return {KEY: {"own": evidence.own, "questions": sorted(evidence.questions)}}
+    at = None if evidence.stored_at is None else evidence.stored_at.isoformat()
+    return {KEY: {**evidence._asdict(), "questions": sorted(evidence.questions), "stored_at": at}}
 
 
 def evidence_from_json(metrics: Mapping[str, Any]) -> CycleEvidence:
-    """Return the evidence of a stored run; a run stored before it was kept is not known to be of this memory."""
+    """Return the evidence of a stored run; one stored before its documents were compared counts for nothing."""
     found = metrics.get(KEY)
-    if not isinstance(found, Mapping):
-        return CycleEvidence(own=False, questions=frozenset())
-    return CycleEvidence(own=bool(found.get("own")), questions=frozenset(map(str, found.get("questions", ()))))
+    if not isinstance(found, Mapping) or "stored_at" not in found:
+        manifest = metrics.get("manifest") or {}
+        dataset, system = str(manifest.get("dataset", "")), str(manifest.get("system", ""))
+        return CycleEvidence(frozenset(), UNCOMPARED, dataset, system, None)
+    return CycleEvidence(
+        questions=frozenset(map(str, found["questions"])),
+        reason=str(found["reason"]),
+        dataset=str(found["dataset"]),
+        system=str(found["system"]),
+        stored_at=datetime.fromisoformat(found["stored_at"]),
+    )

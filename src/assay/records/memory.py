@@ -64,6 +64,8 @@ RESERVED = "assay"
 """The key of a memory's metadata under which Assay keeps its own notes, such as why it is in quarantine."""
 QUARANTINED_MARK = "quarantined"
 FORGOTTEN_MARK = "forgotten"
+TIER_MARK = "tier"
+"""Its tier was set with `assay tier`: when, and what it was before."""
 
 
 INGESTED_WITH = "assay ingest"
@@ -220,6 +222,11 @@ class MemoryRecord:
     def author(self) -> Author:
         """Who wrote it, and whether a person or a program."""
         return author_of(self.written_by, self.written_with, self.metadata)
+
+    @property
+    def tier_was_set(self) -> bool:
+        """Whether its tier was set with `assay tier`: then votes do not change it."""
+        return TIER_MARK in self.metadata.get(RESERVED, {})
 
     @property
     def labelled(self) -> tuple[tuple[str, str], ...]:

@@ -115,6 +115,9 @@ class Passage:
     """As the search gave it; None: not known."""
     channels: Mapping[str, float] = field(default_factory=dict)
     """The score of each channel that found it, on the channel's own scale."""
+    standing: float | None = None
+    """By how many standard deviations its cosine is above the query's cosines with the whole store, where several
+    queries found it the largest; None: it was not compared by meaning."""
     updated_at: datetime | None = None
     superseded: bool = False
     found_as: int | None = None

@@ -206,17 +206,30 @@ class RunSummary:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ListedRun:
-    """A run as a list shows it."""
+    """A run, or a verdict of the gate on one, as a list shows it."""
 
     run_id: str
     run_type: str
+    """`full`: a run. `regression`: a verdict of the gate on the run of that id."""
     feature_id: str | None
+    """The flag of which the run is one side."""
     query_count: int
     created_at: datetime
     mrr_at_10: float | None
     ndcg_at_10: float | None
     recall_at_10: float | None
     avg_latency_ms: float | None
+    result_diversity_score: float | None
+    """The share of distinct folders among the first five results, on average."""
+    control_run_id: str | None
+    """Of a verdict: the run or baseline it was held against."""
+    mrr_delta: float | None
+    """Of a verdict: run minus control."""
+    ndcg_delta: float | None
+    p_value: float | None
+    """Of a verdict: Holm-adjusted, of the metric that decides."""
+    is_significant: bool | None
+    """Whether p is below 0.05."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

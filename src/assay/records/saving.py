@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from assay.errors import BadValue
 from assay.records import values
 from assay.records.fields import allow, one_of, require
-from assay.records.memory import Draft
+from assay.records.memory import Draft, Tier
 
 # --- Writes under test: expected and actual results, and pairs that contradict each other ---
 
@@ -222,6 +222,21 @@ class ForgottenMemory:
     forgotten_by: str
     unchanged: bool = False
     """It was forgotten already; nothing was written."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TierChange:
+    """The tier a memory has now, and the one it had."""
+
+    memory_id: str
+    title: str
+    tier_before: Tier
+    tier: Tier
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether it had that tier already; then nothing was written."""
+        return self.tier is self.tier_before
 
 
 # --- Labelled saves for measuring decisions ---

@@ -70,6 +70,12 @@ def in_channel_order(channels: Iterable[Channel]) -> list[Channel]:
     return [*(channel for channel in Channel if channel in given), *sorted(given - set(Channel))]
 
 
+MATCH_TRIGGERS = "memory_match_triggers"
+"""How the search log names matching of trigger phrases on every surface: a text that was matched is not a question."""
+TRIGGER_TOOLS = frozenset({MATCH_TRIGGERS, "match_triggers"})
+"""The same, and how a program in Python that uses the searcher itself is named."""
+
+
 class Mode(StrEnum):
     """How much work a search may do."""
 
@@ -162,9 +168,9 @@ class SearchRequest:
     without: tuple[str, ...] = ()
     """Flags that this one search does without, so that it can be compared with one that has them."""
     token_budget: int | None = None
-    """At most this many tokens of text in the hits."""
+    """At most this many tokens of text in the hits, less those that are used already."""
     tokens_used: int = 0
-    """What the caller's context already holds of its budget."""
+    """How many tokens of its budget the caller's context already holds."""
     context_type: str | None = None
     """What the caller works on; memories of that type are raised a little."""
     relevant_only: bool = False
@@ -187,6 +193,11 @@ class SearchRequest:
         allow(self, values.label, "context_type")
         require(self, values.short_label, "tool_name")
         allow(self, values.count, "token_budget")
+        if self.tokens_used and self.token_budget is None:
+            raise BadValue(
+                f"tokens_used is {self.tokens_used:,}, but no token_budget says of how many",
+                remedy="Give the token_budget of your context too, or leave tokens_used out.",
+            )
         require(self, values.flag, "explain", "relevant_only")
         if self.channels is not None:
             chosen = tuple(dict.fromkeys(one_of(Channel)(channel, "channels") for channel in self.channels))
@@ -270,8 +281,12 @@ class Explanation:
     """What a further passage has to be above to count."""
     reranked_from: int | None = None
     """The rank before reranking; None when nothing reranked."""
+    rerank_score: float | None = None
+    """What the cross-encoder gave, from 0 to 1; None when none looked at it."""
     trust: TrustMove | None = None
     """Why it was held below a person's note or raised above a program's; None when trust did not move it."""
+    served_last_from: int | None = None
+    """The rank it would have if it were not deprecated; None when it is not."""
 
     def recompute(self) -> float:
         """Compute the score from the numbers above."""
@@ -321,6 +336,8 @@ class Hit:
     title: str
     passages: tuple[HitPassage, ...]
     """Those that matched, in document order."""
+    best_position: int
+    """The position of the passage that matched best."""
     tier: Tier
     folder: str
     rel_path: str
@@ -397,7 +414,9 @@ class Telemetry:
     selected_mode: Mode
     mode_override_applied: bool
     pressure_level: Pressure
-    token_usage_ratio: float
+    """How full the caller's context was; a fuller one is searched with less work."""
+    token_usage_ratio: float | None
+    """The share of the token budget that was used before the search, 0 to 1; None: no budget was given."""
     fallback_triggered: bool
     fallback_reason: str | None
     degraded_mode_active: bool
@@ -409,6 +428,17 @@ class Telemetry:
     """The mean of final minus unboosted score over the hits."""
     extraction_count_in_session: int
     quality_proxy_score: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CosineSpread:
+    """How near a query is to the passages it may find as a whole: what a single cosine is held against."""
+
+    mean: float
+    deviation: float
+    """The standard deviation; 0 for a single passage."""
+    passages: int
+    """How many were compared: all of them, or an even sample of a large store."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -439,6 +469,10 @@ class SearchResult:
     """By not giving them again."""
     below_cut: int = 0
     """Results left out because they were below the relevance cut; 0 unless only relevant results were requested."""
+    cosines: CosineSpread | None = None
+    """The query's cosines with all passages; None: no explanation was requested, or no vector was compared."""
+    below_threshold: int = 0
+    """Results left out because the cross-encoder scored them below `rerank.threshold`."""
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -469,8 +503,15 @@ class PackedContext:
     tokens: int
     """Of the pinned memories and the hits together."""
     token_budget: int
+    tokens_used: int
+    """Of the budget, before this context was packed."""
     over_budget: int
-    """Tokens above the budget: not 0 only when what must be given is more than the budget."""
+    """Tokens above the budget: not 0 only when what must be given is more than what is left of the budget."""
+    mode: Mode
+    """How much work the search did; token pressure lowers it."""
+    pressure_level: Pressure
+    token_usage_ratio: float
+    """The share of the budget that was taken before the search, by `tokens_used` and the constitutional memories."""
     degraded: tuple[str, ...]
     """Why a channel that should have been searched was not, one sentence each."""
 

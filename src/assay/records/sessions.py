@@ -1,7 +1,7 @@
 """Sessions and the tasks done in them: an agent's self-assessment before and after a task, and summaries of sessions.
 
 `SessionQuery` is what the session metrics read. `TaskReport` comes in twice, before a task and after it; `TaskRecord`
-is what is kept of both, and `TaskRecord.outcome` the one place where the difference is computed. `SessionSummary` joins
+is what is kept of both, and `TaskRecord.change` the one place where the difference is computed. `SessionSummary` joins
 the searches of a session with what was read, what was validated and how its task ended. `SearchPage` is a page of the
 log of searches.
 """
@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from datetime import datetime
+from enum import StrEnum
 
 from assay.errors import BadValue
 from assay.records import values
 from assay.records.evidence import LoggedQuery, Origin
-from assay.records.fields import allow, require
+from assay.records.fields import allow, one_of, require
 
 _MEASURED = ("knowledge", "uncertainty", "context")
 
@@ -32,6 +33,14 @@ class SessionQuery:
     def __post_init__(self) -> None:
         require(self, values.labels, "ranking")
         require(self, values.flag, "cold")
+
+
+class TaskOutcome(StrEnum):
+    """How a task ended, as whoever did it says."""
+
+    DONE = "done"
+    FAILED = "failed"
+    ABANDONED = "abandoned"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,7 +60,9 @@ class TaskReport:
     goal: str = ""
     """What is to be done. Before only."""
     result: str = ""
-    """How it ended. After only."""
+    """How it ended, in words. After only."""
+    outcome: TaskOutcome | None = None
+    """How it ended. After only; None: not said, and what an earlier report of the task said stays."""
     useful: tuple[str, ...] = ()
     """Memories that helped. After only."""
     not_useful: tuple[str, ...] = ()
@@ -63,6 +74,7 @@ class TaskReport:
         allow(self, values.short_label, "session_id")
         require(self, values.optional_short_label, "folder")
         require(self, values.optional_label, "goal", "result")
+        allow(self, one_of(TaskOutcome), "outcome")
         require(self, values.identifiers, "useful", "not_useful")
         both = sorted({*self.useful} & {*self.not_useful})
         if both:
@@ -70,7 +82,7 @@ class TaskReport:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskOutcome:
+class TaskChange:
     """What a task changed, by the agent's own numbers; each from -1 to 1, and more is better."""
 
     knowledge_delta: float
@@ -98,6 +110,8 @@ class TaskRecord:
     context_after: float | None = None
     ended_at: datetime | None = None
     result: str = ""
+    outcome: TaskOutcome | None = None
+    """None: it has not ended, or nobody said how."""
 
     def __post_init__(self) -> None:
         require(self, values.identifier, "task_id")
@@ -108,9 +122,10 @@ class TaskRecord:
         allow(self, values.share, *(f"{name}_after" for name in _MEASURED))
         require(self, values.moment, "begun_at")
         allow(self, values.moment, "ended_at")
+        allow(self, one_of(TaskOutcome), "outcome")
 
     @property
-    def outcome(self) -> TaskOutcome | None:
+    def change(self) -> TaskChange | None:
         """What it changed; None while it has not ended."""
         if (
             self.knowledge_after is None
@@ -126,7 +141,7 @@ class TaskRecord:
         )
         # A clock that was set back makes no negative durations.
         minutes = max(0.0, (self.ended_at - self.begun_at).total_seconds() / 60)
-        return TaskOutcome(*better, math.fsum(better) / len(better), minutes)
+        return TaskChange(*better, math.fsum(better) / len(better), minutes)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -158,7 +173,9 @@ class SummarisedQuery:
     validated: tuple[tuple[str, bool], ...]
     """Memories with the verdict that was tied to this search."""
     searched_again: bool
-    """A later search was nearly the same."""
+    """A later search was for the same need, and nothing had been used before it."""
+    pressure_level: str | None
+    """How full the caller's context was: `none`, `low`, `high` or `critical`. None: not known."""
     tokens_saved: int | None
     """By not giving again what the session had. None: not known."""
 
@@ -174,6 +191,10 @@ class SessionTotals:
     """Over the searches that were judged; None when none was."""
     re_search_rate: float | None
     """The share of searches that were repeated; None without searches."""
+    needs: int
+    """What was searched for: searches that repeat an earlier one in vain are for the same need."""
+    searches_per_need: float | None
+    """Searches that a need took: 1 when the first one always was enough, more with friction; None without searches."""
     session_duration_minutes: float
     """From the first thing known of the session to the last."""
     memories_given: int
@@ -190,6 +211,8 @@ class RecentSession:
     searches: int
     began_at: datetime
     last_at: datetime
+    re_searches: int = 0
+    """Searches that were repeated because nothing they returned was used."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -251,11 +274,83 @@ class TaskEnded:
     """A task after its postflight."""
 
     task: TaskRecord
-    outcome: TaskOutcome
+    change: TaskChange
     validated: int
     """Verdicts that came with the report and were new."""
     to_validate: tuple[SessionMemory, ...]
     """What the session read and has given no verdict on: for one batch of validations."""
+
+
+MEASURE_TITLES = {
+    "used": "searches with something used",
+    "first_used": "reciprocal rank of the first used",
+    "asked_again": "searches asked again",
+    "quality_proxy": "quality proxy (pipeline health)",
+}
+"""The measures of a task's searches, as tables name them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GroupMeasure:
+    """The mean of a measure over the tasks of a group that have it."""
+
+    measure: str
+    """`used`: share of a task's searches of which a result was used. `first_used`: reciprocal rank of the first result
+    used, over those searches. `asked_again`: share of searches that were repeated. `quality_proxy`: pipeline health."""
+    mean: float
+    tasks: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskGroup:
+    """Tasks that ended alike, and how well their searches went."""
+
+    name: str
+    tasks: int
+    searched: int
+    """Tasks with at least one search."""
+    searches: int
+    measures: tuple[GroupMeasure, ...]
+    """Measures that no task of the group has are left out."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GroupDifference:
+    """How a measure differs between the first group and the second."""
+
+    measure: str
+    difference: float
+    """First minus second."""
+    low: float | None
+    """The intervals of all measures hold together at 95 %. None: too few tasks, or nothing varies."""
+    high: float | None
+    tasks: tuple[int, int]
+    """Tasks of each group that have the measure."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GroupComparison:
+    """Groups of tasks, and how the first two differ in their searches."""
+
+    by: str
+    """`outcome`: as reported. `learning`: by whether the learning index is above 0."""
+    groups: tuple[TaskGroup, ...]
+    differences: tuple[GroupDifference, ...]
+    conclusion: str
+    """What the numbers say, in a sentence; also that they are too few."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskOutcomes:
+    """Whether tasks that went well had better searches."""
+
+    ended: int
+    """Ended tasks that were looked at, the newest first."""
+    without_outcome: int
+    """Those of which nobody said how they ended."""
+    without_searches: int
+    comparisons: tuple[GroupComparison, ...]
+    caution: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

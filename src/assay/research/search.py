@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from assay.errors import AssayError
-from assay.records import Hit, HitPassage, Mode, Scope, SearchRequest, SearchResult
+from assay.records import Channel, CosineSpread, Hit, HitPassage, Mode, Scope, SearchRequest, SearchResult
 from assay.records.evidence import PLANNED_SEARCH
 from assay.records.research import Passage, Plan, PlannedQuery
 from assay.text.terms import normalise_phrase
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 DAMPING = 60
 """The constant of reciprocal ranks: how little the first place is worth more than the second."""
 TOOL = "assay ask"
+ORDINARY_MEAN, ORDINARY_DEVIATION, ORDINARY_PASSAGES = 0.1, 0.12, 100
+"""Cosines of an ordinary store with a question. They count as much as this many passages of the store that is
+searched: the few passages of a small store say little about their own spread."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,10 +80,10 @@ class _MergedResults:
             scores = {} if hit.explanation is None else hit.explanation.passage_scores()
             for passage in sorted(hit.passages, key=lambda part: (-scores.get(part.position, 0.0), part.position)):
                 rank += 1
-                place = self.places.setdefault(
-                    (hit.memory_id, passage.position), _FoundPassage(_passage(hit, passage, scores))
-                )
+                made = _passage(hit, passage, scores, result.cosines)
+                place = self.places.setdefault((hit.memory_id, passage.position), _FoundPassage(made))
                 place.worth += 1.0 / (DAMPING + rank)
+                place.passage = _raise_standing(place.passage, made.standing)
 
 
 class MemorySearch:
@@ -124,7 +128,28 @@ def _same_words(query: str, question: str) -> bool:
     return normalise_phrase(query) == normalise_phrase(question)
 
 
-def _passage(hit: Hit, part: HitPassage, scores: dict[int, float]) -> Passage:
+def find_standing(cosine: float, store: CosineSpread) -> float:
+    """By how many standard deviations a cosine is above those of the whole store.
+
+    A vague question is a little like everything; a passage answers when it is nearer than that.
+    """
+    count, prior = store.passages, ORDINARY_PASSAGES
+    mean = (count * store.mean + prior * ORDINARY_MEAN) / (count + prior)
+    of_store = count * (store.deviation**2 + (store.mean - mean) ** 2)
+    of_prior = prior * (ORDINARY_DEVIATION**2 + (ORDINARY_MEAN - mean) ** 2)
+    return (cosine - mean) / math.sqrt((of_store + of_prior) / (count + prior))
+
+
+def _raise_standing(passage: Passage, standing: float | None) -> Passage:
+    """Return a passage with the larger of its standings by two queries."""
+    if standing is None or (passage.standing is not None and passage.standing >= standing):
+        return passage
+    return replace(passage, standing=standing)
+
+
+def _passage(hit: Hit, part: HitPassage, scores: dict[int, float], store: CosineSpread | None) -> Passage:
+    channels = _channel_scores(hit, part.position)
+    cosine = channels.get(Channel.VECTOR.value)
     return Passage(
         number=1,
         text=part.text,
@@ -133,7 +158,8 @@ def _passage(hit: Hit, part: HitPassage, scores: dict[int, float]) -> Passage:
         rel_path=hit.rel_path,
         heading_path=part.heading_path,
         score=scores.get(part.position, hit.score),
-        channels=_channel_scores(hit, part.position),
+        channels=channels,
+        standing=None if store is None or cosine is None else find_standing(cosine, store),
         updated_at=hit.updated_at,
         superseded=hit.superseded_at is not None,
     )

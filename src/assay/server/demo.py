@@ -23,12 +23,15 @@ from assay.evaluation.gating import judge
 from assay.evaluation.gating.verdict import Status
 from assay.evaluation.readings import reading_of
 from assay.evaluation.results import RunResult
+from assay.evaluation.running.own_memory import share_held
 from assay.evaluation.running.planning import RunOptions
-from assay.evaluation.running.runner import Running, run, share_held
+from assay.evaluation.running.runner import Running, run
+from assay.flags import find_flag
 from assay.memory.engine import Engine
 from assay.online.interleaving import collect_shadow
 from assay.online.ladder import offline_evidence
 from assay.online.shadow import Shadow, ShadowOptions
+from assay.online.sides import treatment_of
 from assay.records import DEFAULT_TENANT, Judgment, JudgmentSource, LoggedQuery, Origin, Scope, SearchRequest
 from assay.records.datasets import Dataset
 from assay.records.flags import VoteKind
@@ -147,13 +150,13 @@ def _climb(engine: Engine, scope: Scope, dataset: Dataset, runs: Mapping[str, Ru
     passed = judge(reading_of(runs[FLAG]), None).status is not Status.FAIL
     rng = np.random.default_rng(0)
     with engine.store.reading(scope) as work:
-        own = share_held(work, [document.id for document in dataset.documents])
+        own = share_held(work, dataset.documents)
     evidence = offline_evidence(runs["default"], runs[FLAG], gate_passed=passed, rng=rng, own_share=own)
     ladder.offline(scope, FLAG, evidence)
     engine.flags.turn(engine.store, scope, FLAG, "off", shadow=True)
     _judge(engine, scope, dataset)
     ladder.trials.begin(scope, FLAG, kind=VoteKind.PAIRED)
-    treatment = wiring.treatment_of(engine, FLAG, on=True)
+    treatment = treatment_of(engine, find_flag(FLAG), on=True)
     options = ShadowOptions(percent=100, capacity=len(dataset.cases) + 1, duty=1.0)
     shadow = Shadow(store=engine.store, features=lambda _: {FLAG: treatment}, clock=engine.clock, options=options)
     try:

@@ -48,4 +48,6 @@ def get_server_metrics(asked: Asked) -> Response:
     metrics.log_dropped.set(asked.engine.store.log.status().dropped)
     for what, count in asked.engine.counters.get("shadow", dict)().items():
         metrics.shadow.labels(what).set(count)
+    for what, count in asked.engine.repeated.counts().items():
+        metrics.repeated.labels(what).set(count)
     return Response(metrics.write(), media_type="text/plain; version=0.0.4; charset=utf-8")

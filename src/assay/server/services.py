@@ -168,6 +168,12 @@ class ServerMetrics:
             ("what",),
             registry=self.registry,
         )
+        self.repeated = Gauge(
+            "assay_repeated_searches",
+            "Searches of this process that repeated one in vain: recorded, dropped, failed.",
+            ("what",),
+            registry=self.registry,
+        )
 
     def write(self) -> bytes:
         """Return all metrics in the text format of Prometheus."""
@@ -185,9 +191,6 @@ SIGNED_IN = "assay.signed_in"
 """Key in the request's scope: whether the caller is a browser that signed in, and can sign out."""
 REQUEST_ID = "assay.request_id"
 """Key in the request's scope: the id of the request."""
-THREADS = 2
-"""Threads for short calls. Python runs one thread at a time: more would compete in no defined order, and each has
-memory of its own."""
 PAGES = 2
 """Threads for pages."""
 LONG = 4
@@ -219,7 +222,6 @@ class Services:
         engine: Engine,
         settings: Settings,
         *,
-        threads: int = THREADS,
         waiting: int = WAITING,
         peers: Peers | None = None,
     ) -> None:
@@ -241,7 +243,8 @@ class Services:
         """Contexts to enter while the server runs, such as another protocol that it serves."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._lanes = {
-            Lane.SHORT: WorkerThreads(threads, waiting, cpu_s=settings.server_request_cpu_s),
+            # Python runs one thread at a time: more would compete in no defined order, and each has memory of its own.
+            Lane.SHORT: WorkerThreads(settings.server_threads, waiting, cpu_s=settings.server_request_cpu_s),
             Lane.PAGES: WorkerThreads(PAGES, waiting, cpu_s=settings.server_request_cpu_s),
             Lane.LONG: WorkerThreads(LONG, waiting, cpu_s=settings.server_long_request_cpu_s),
         }

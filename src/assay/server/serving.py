@@ -134,7 +134,7 @@ def serve_here(how: Serving, at: socket.socket, begun: Begun) -> None:
     """Serve in this process until stopped; `begun` is called just before the first connection is accepted."""
     _return_freed_memory()
     with wiring.serving(how.settings) as engine:
-        services = Services(engine, how.settings, threads=how.settings.server_threads, peers=how.peers)
+        services = Services(engine, how.settings, peers=how.peers)
         if not how.open_here:
             need_token(at.getsockname()[0], stored=services.stored_tokens.exist())
         app = build(services, open_to_this_machine=how.open_here, names=how.names, secret=how.secret, mount=how.mount)
@@ -173,7 +173,7 @@ def serve_together(how: Serving, at: Sequence[socket.socket], begun: Begun) -> N
             stored = Services(engine, how.settings).stored_tokens.exist()
             need_token(at[0].getsockname()[0], stored=stored)
     shared = how._replace(secret=secrets.token_bytes(32))
-    cores = cores_for(len(at), _cores_here()) if how.settings.server_own_core == "yes" else [None] * len(at)
+    cores = choose_cores(how.settings, len(at), _cores_here())
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         seats = [
             _Seat(socket_, core, Peers(Path(folder), number))
@@ -194,6 +194,11 @@ class _Seat(NamedTuple):
     at: socket.socket
     core: int | None
     peers: Peers
+
+
+def choose_cores(settings: Settings, processes: int, cores: Sequence[int]) -> Sequence[int | None]:
+    """Return a core for each process, or None for each where the settings or the number of cores speak against it."""
+    return cores_for(processes, cores) if settings.server_own_core == "yes" else [None] * processes
 
 
 def cores_for(processes: int, cores: Sequence[int]) -> Sequence[int | None]:

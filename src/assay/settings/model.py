@@ -104,19 +104,23 @@ Place = Annotated[Path, BeforeValidator(_read_place)]
 """A path. `load_settings` makes it absolute."""
 Count = Annotated[int, Field(strict=True, gt=0, le=values.INT64_MAX), BeforeValidator(_read_count)]
 """A whole number above zero."""
+CountOrZero = Annotated[int, Field(strict=True, ge=0, le=values.INT64_MAX), BeforeValidator(_read_count)]
+"""A whole number, 0 included."""
+Share = Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False), BeforeValidator(_read_amount)]
+"""A number from 0 to 1."""
 Amount = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False), BeforeValidator(_read_amount)]
 """A number above zero."""
 Truth = Annotated[bool, Field(strict=True), BeforeValidator(_read_truth)]
 """True or false."""
 
 
-def _setting(key: str, meaning: str, default: Any, *, variable: str = "") -> Any:
-    """Describe a setting: its key in `assay.toml`, its meaning, its default, and its variable if that is another."""
-    return Field(
-        default,
-        description=meaning,
-        json_schema_extra={"key": key, "variable": variable or PREFIX + key.replace(".", "_").upper()},
-    )
+def _setting(key: str, meaning: str, default: Any, *, variable: str = "", kind: str = "") -> Any:
+    """Describe a setting: its key in `assay.toml`, its meaning and its default.
+
+    `variable` and `kind` are given where they are not those of the key and the type.
+    """
+    variable = variable or PREFIX + key.replace(".", "_").upper()
+    return Field(default, description=meaning, json_schema_extra={"key": key, "variable": variable, "kind": kind})
 
 
 class Settings(BaseSettings):
@@ -233,6 +237,26 @@ class Settings(BaseSettings):
     )
     chunking_max_tokens: Count | None = _setting(
         "chunking.max_tokens", "The most tokens in a chunk. Unset: as many as the embedder reads.", None
+    )
+    chunking_overlap_tokens: CountOrZero = _setting(
+        "chunking.overlap_tokens",
+        "Tokens of a chunk that the next chunk of the same section repeats; at most half of a chunk.",
+        0,
+        kind="a whole number, 0 or more",
+    )
+    rerank_folder: Place | None = _setting(
+        "rerank.folder",
+        "A folder with model.onnx and tokenizer.json of a cross-encoder, for the flag cross_encoder.",
+        None,
+    )
+    rerank_depth: Count | None = _setting(
+        "rerank.depth", "Results that are reranked, by MMR in deep mode or by a cross-encoder. Unset: 50.", None
+    )
+    rerank_threshold: Share | None = _setting(
+        "rerank.threshold",
+        "Results that the cross-encoder scores lower, or does not look at, are not returned. Unset: all are.",
+        None,
+        kind="a number from 0 to 1",
     )
     model_url: Text = _setting(
         "model.url",
@@ -465,7 +489,7 @@ def _describe(name: str, field: FieldInfo) -> KnownSetting:
     return KnownSetting(
         key=extra["key"],
         name=name,
-        kind=_describe_kind(field.annotation),
+        kind=extra["kind"] or _describe_kind(field.annotation),
         default=field.default,
         meaning=field.description or "",
         variable=extra["variable"],
@@ -482,7 +506,8 @@ _PROBLEMS = {
     "float_type": ("is not a number", "Give {key} a number, such as {example}."),
     "int_type": ("is not a whole number", "Give {key} a whole number, such as {example}."),
     "greater_than": ("is not above zero", "Give {key} a number above zero."),
-    "less_than_equal": ("is out of range", f"Give a whole number from 1 to {values.INT64_MAX}."),
+    "greater_than_equal": ("is below zero", "Give {key} a number that is not below zero."),
+    "less_than_equal": ("is out of range", "Give {key} {kind}, at most {most}."),
     "finite_number": ("is not finite", "Give {key} a finite number, such as {example}."),
     "literal_error": ("is not known", "Give one of {choices}."),
     "string_unicode": ("has a lone surrogate", "Decode the source as UTF-8 first."),
@@ -521,7 +546,13 @@ def _word(error: ErrorDetails, known: KnownSetting) -> tuple[str, str]:
     if error["type"] == _REFUSED:
         return context["message"], context["remedy"]
     what, remedy = _PROBLEMS.get(error["type"], (f"is wrong: {error['msg']}", "Correct {key}."))
-    filled = remedy.format(key=known.key, example=known.default or 1, choices=", ".join(known.choices))
+    filled = remedy.format(
+        key=known.key,
+        example=known.default or 1,
+        choices=", ".join(known.choices),
+        kind=known.kind,
+        most=context.get("le", ""),
+    )
     return f"{known.key} {_show(error['input'])} {what}", filled
 
 

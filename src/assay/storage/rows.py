@@ -189,7 +189,7 @@ NOT_MASKED: Mapping[str, str] = {
     "eval_candidates": "ids and scores",
     "eval_judgments": "ids and grades",
     "eval_shadow_runs": "ids and numbers",
-    "flags": "names of flags",
+    "flags": "names of flags, and what variants change",
     "interleavings": "ids",
     "judge_calibrations": "names of models and numbers",
     "ladder_steps": "sentences that Assay words",

@@ -141,6 +141,8 @@ flags = Table(
     Column("reviewed_at", Moment),
     Column("updated_at", Moment),
     Column("updated_by", TextType),
+    Column("spec", TextType),
+    Column("graduates_itself", YesNo),
 )
 
 edges = Table(
@@ -213,6 +215,10 @@ eval_queries = Table(
     Column("tokens_saved", WholeType),
     Column("held_back", WholeType),
     Column("near_top", WholeType),
+    Column("mode_overridden", YesNo),
+    Column("pressure_level", TextType),
+    Column("token_usage_ratio", Finite),
+    Column("context_type", TextType),
 )
 
 eval_candidates = Table(
@@ -414,6 +420,7 @@ tasks = Table(
     Column("context_after", Finite),
     Column("ended_at", Moment),
     Column("result", TextType),
+    Column("outcome", TextType),
 )
 
 known_files = Table(

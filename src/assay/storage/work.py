@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from datetime import datetime
 from functools import cached_property
 
 from sqlalchemy import Connection
@@ -47,6 +48,10 @@ class Work:
     def scope(self) -> Scope:
         """The tenant and principal of these rows."""
         return self._bound.scope
+
+    def now(self) -> datetime:
+        """The moment by the store's clock."""
+        return self._bound.clock.now()
 
     def open_savepoint(self) -> AbstractContextManager[object]:
         """Open a savepoint, so that a statement which fails inside leaves this unit of work usable."""

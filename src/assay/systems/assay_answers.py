@@ -61,6 +61,9 @@ class CaseSearcher:
             folder_mode=wanted.folder_mode,
             session_id=wanted.session_id,
             working_memory=wanted.working_memory,
+            context_type=wanted.context_type,
+            token_budget=wanted.token_budget,
+            tokens_used=wanted.tokens_used,
             origin=wanted.origin,
             tool_name=wanted.tool_name,
         )

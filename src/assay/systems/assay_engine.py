@@ -267,6 +267,8 @@ class AssaySystem(System):
         self._document_of = _sources(engine, scope)
         self._held = frozenset(self._document_of.values())
         self._memory_of = {document: memory for memory, document in self._document_of.items()}
+        # A document without a date would count as written today, and be in no answer to an earlier question.
+        self._dated = bool(dataset.documents) and all(document.dated for document in dataset.documents)
         self._searched: dict[str, EngineSearch] = {}
         self._telling = SearchHistory(
             engine=engine, scope=scope, dataset=dataset, held=self._held, document=self._document
@@ -288,9 +290,12 @@ class AssaySystem(System):
             mode=asked.mode,
             channels=asked.channels,
             folder_mode=case.folder_mode if asked.folder_mode is FolderMode.OFF else asked.folder_mode,
-            filters=Filters(),
+            filters=Filters(as_of=case.asked_at if self._dated else None),
             session_id=None if session is None else session.session_id,
             working_memory=tuple(self._memory_of[held_id] for held_id in held if held_id in self._memory_of),
+            context_type=asked.context_type,
+            token_budget=asked.token_budget,
+            tokens_used=asked.tokens_used,
             # The scores of single passages are told in explanations only.
             explain=case.anchors is not None,
             origin=Origin.EVALUATION,
@@ -304,7 +309,7 @@ class AssaySystem(System):
         shown = (
             _rank_passages(result.hits)
             if ranked
-            else ((hit, passage) for hit in result.hits for passage in hit.passages)
+            else ((hit, passage) for hit in result.hits for passage in _best_first(hit))
         )
         return Retrieved(
             ids=tuple(self._document(hit.memory_id) for hit in result.hits),
@@ -382,6 +387,11 @@ def _describe_index(engine: Engine, scope: Scope, model: str, analysis: str) -> 
         for row in rows
     ]
     return describe_index(index_coverage(documents))
+
+
+def _best_first(hit: Hit) -> list[HitPassage]:
+    """The passages of a hit: the one that matched best, then the others in the order of the document."""
+    return sorted(hit.passages, key=lambda passage: passage.position != hit.best_position)
 
 
 def _rank_passages(hits: Iterable[Hit]) -> list[tuple[Hit, HitPassage]]:

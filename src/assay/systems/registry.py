@@ -147,8 +147,9 @@ def add_builtin(
 # --- Names such as `assay:mode=quick` or `python:pkg.module:search` ---
 #
 # What follows `assay:` is a list of `key=value` with commas between, or the path of a TOML file. A key is `mode`,
-# `channels` (joined by `+`) or `folder_mode`, which go into every search, or a setting such as `search.fusion`, or a
-# flag as `flags.NAME`.
+# `channels` (joined by `+`), `folder_mode`, `context_type`, `token_budget` or `tokens_used`, which go into every
+# search, or a setting such as `search.fusion`, or a flag as `flags.NAME`. With a budget and used tokens a run simulates
+# searches from a context that is filling up.
 
 _FLAGS = "flags."
 
@@ -160,6 +161,9 @@ class Configuration:
     mode: Mode = Mode.AUTO
     channels: tuple[Channel, ...] | None = None
     folder_mode: FolderMode = FolderMode.OFF
+    context_type: str | None = None
+    token_budget: int | None = None
+    tokens_used: int = 0
     settings: Mapping[str, str] = field(default_factory=dict)
     """By key, over those of file and environment."""
     flags: Mapping[str, str] = field(default_factory=dict)
@@ -174,6 +178,9 @@ class Configuration:
             "mode": None if self.mode is Mode.AUTO else self.mode.value,
             "channels": None if self.channels is None else [channel.value for channel in self.channels],
             "folder_mode": None if self.folder_mode is FolderMode.OFF else self.folder_mode.value,
+            "context_type": self.context_type,
+            "token_budget": self.token_budget,
+            "tokens_used": self.tokens_used,
             "settings": dict(self.settings),
             "flags": dict(self.flags),
         }
@@ -277,6 +284,23 @@ def _read(given: Mapping[str, str]) -> Configuration:
     named = rest.pop("channels", "")
     _load_added_channels(named)
     channels = tuple(one_of(Channel)(channel.strip(), "channels") for channel in named.split("+")) if named else None
+    context_type = rest.pop("context_type", None)
+    budget, used = rest.pop("token_budget", None), rest.pop("tokens_used", "0")
     flags = {key.removeprefix(_FLAGS): value for key, value in rest.items() if key.startswith(_FLAGS)}
     settings = {key: value for key, value in rest.items() if not key.startswith(_FLAGS)}
-    return Configuration(mode=mode, channels=channels, folder_mode=folder_mode, settings=settings, flags=flags)
+    return Configuration(
+        mode=mode,
+        channels=channels,
+        folder_mode=folder_mode,
+        context_type=context_type,
+        token_budget=None if budget is None else _count(budget, "token_budget"),
+        tokens_used=_count(used, "tokens_used"),
+        settings=settings,
+        flags=flags,
+    )
+
+
+def _count(text: str, name: str) -> int:
+    if not text.isdecimal():
+        raise UnknownSystem(f"{name}={text} is not a number of tokens", remedy=f"Write it like {name}=2000.")
+    return int(text)

@@ -100,8 +100,11 @@ class Chunker:
     def __init__(
         self, count_tokens: Callable[[str], int], limit: int, overlap: int = 0, version: str = CHUNKER_VERSION
     ) -> None:
-        if not 0 <= overlap < limit:
-            raise BadValue(f"overlap {overlap} is not from 0 to below {limit}", remedy="Let chunks overlap less.")
+        # A chunk that repeats more than half of the one before says little new, and a text has far more of them.
+        if not 0 <= overlap <= limit // 2:
+            raise BadValue(
+                f"overlap {overlap} is not from 0 to {limit // 2}, half of a chunk", remedy="Let chunks overlap less."
+            )
         self.version = f"{version}:{limit}" + (f"+{overlap}" if overlap else "")
         """The algorithm with its limits: equal exactly when the same text is cut alike by the same tokenizer."""
         # The same text is asked for as a section, as what is left of one, and as a passage.
@@ -183,7 +186,7 @@ class Chunker:
     def _splitter(self, kind: _Kind, capacity: int) -> MarkdownSplitter | TextSplitter:
         key = (kind, capacity)
         if key not in self._splitters:
-            overlap = min(self._overlap, capacity - 1)
+            overlap = min(self._overlap, capacity // 2)
             self._splitters[key] = kind.from_callback(self._size, capacity, overlap=overlap)
         return self._splitters[key]
 

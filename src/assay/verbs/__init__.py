@@ -13,11 +13,11 @@
 - `files`: measure run files of this machine, write the report of a run, compare and apply labels.
 - `flags`: list, show, set, review feature flags.
 - `health`: how every part of the memory is.
-- `judgments`: grades of searches: add, list.
+- `judgments`: grades of searches: add, list, collect from use, let a model grade, and which count.
 - `ladder`: changes on their way to everybody: test, graduate, roll back, watch.
 - `learning`: what was learned from use: status, learn, terms, changes, approve, take back.
 - `maintenance`: checkpoints, retention, secrets stored in clear.
-- `memory`: save, update, forget, restore, link, why.
+- `memory`: save, update, tier, forget, restore, link, why.
 - `metrics`: which metrics there are, and what is known of each.
 - `prompts`: list, show, write, use, split and compare versions of prompts.
 - `reading`: show, list, folders, erase.
@@ -26,6 +26,7 @@
 - `searching`: search, context, match triggers.
 - `sessions`: sessions, the log of searches, how tasks begin and end.
 - `usage`: validate, record what was read or written.
+- `variants`: define, list and remove variants; shadow runs: status, replay.
 
 To add one: write its request, its function and its `Verb` in the module of its family. Routes, tools, schemas, the
 client, reference pages and the tests of parity and authority follow from the table.
@@ -58,6 +59,7 @@ from assay.verbs import (
     searching,
     sessions,
     usage,
+    variants,
 )
 from assay.verbs.verb import Caller, Family, HttpRoute, McpTool, Request, Surface, Verb
 
@@ -83,6 +85,7 @@ FAMILIES: tuple[Family, ...] = (
     searching.FAMILY,
     sessions.FAMILY,
     usage.FAMILY,
+    variants.FAMILY,
 )
 VERBS: Mapping[str, Verb[Any, Any]] = {verb.name: verb for family in FAMILIES for verb in family.verbs}
 """Every verb by its name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.records import HeldBack, Hit, PackedContext, SearchResult, ShownMemory
+from assay.records import HeldBack, Hit, PackedContext, SearchResult, ShownMemory, Tier
 
 
 def read_search(found: SearchResult) -> str:
@@ -45,8 +45,9 @@ def _entry(hit: Hit) -> str:
 
 
 def _provenance(hit: Hit) -> str:
-    """Return who wrote a memory, and what says otherwise."""
-    parts = [f"written by {hit.author.kind} {hit.author.name}"]
+    """Return whether a memory is deprecated, who wrote it, and what says otherwise."""
+    parts = ["deprecated"] if hit.tier is Tier.DEPRECATED else []
+    parts += [f"written by {hit.author.kind} {hit.author.name}"]
     parts += [f"contradicts {other.memory_id} by a {other.author.kind}" for other in hit.contradicts]
     parts += [f"contradicted by {other.memory_id} by a {other.author.kind}" for other in hit.contradicted_by]
     return "; ".join(parts)

@@ -42,6 +42,13 @@ class SetRequest(Request):
         ),
     ] = None
     shadow: Annotated[YesNo | None, Field(description="Whether it also runs unseen. Left out: as it was.")] = None
+    graduates_itself: Annotated[
+        YesNo | None,
+        Field(
+            description="Whether it is given to everybody as soon as all conditions hold, or a person decides. Left"
+            " out: as it was."
+        ),
+    ] = None
 
 
 def list_flags(caller: Caller, request: ListRequest) -> FlagList:  # noqa: ARG001 - one shape for all verbs
@@ -61,9 +68,17 @@ def set_flag(caller: Caller, request: SetRequest) -> FlagState:
     checkpoint = None if caller.surface is Surface.HTTP else store.checkpoints.create
     # Written as a percentage: the bare number 1 means "on" where flags are read from the environment.
     value = None if request.percent is None else f"{request.percent}%"
-    return caller.engine.flags.turn(
-        store, caller.scope, request.name, value, shadow=request.shadow, checkpoint=checkpoint
+    caller.engine.flags.turn(
+        store,
+        caller.scope,
+        request.name,
+        value,
+        shadow=request.shadow,
+        graduates_itself=request.graduates_itself,
+        checkpoint=checkpoint,
     )
+    # As a person should see it: a flag that is on may have nothing to work with.
+    return caller.engine.flag_states(caller.scope)[request.name]
 
 
 def review(caller: Caller, request: ShowRequest) -> FlagState:

@@ -1,7 +1,8 @@
-"""Verbs on judgments: how relevant a memory is to a search, and who said so."""
+"""Verbs on judgments: how relevant a memory is to a search, who said so, and which of it counts for what."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -10,9 +11,11 @@ from pydantic import ConfigDict, Field
 from assay.access import acts
 from assay.records import Judgment, JudgmentSource
 from assay.records.access import Access
-from assay.verbs.fields import Id, Share
+from assay.records.evidence import ACCEPTED_SOURCES
+from assay.records.judging import ModelAdmission
+from assay.verbs.fields import Id, Share, YesNo
 from assay.verbs.paging import PageCursor, PageLimit, cut_page, read_cursor
-from assay.verbs.verb import Caller, Family, HttpRoute, Request, Verb
+from assay.verbs.verb import Caller, Family, HttpRoute, McpTool, Request, Surface, Verb
 
 LIST_NAME = "judgments"
 MOST = 500
@@ -47,6 +50,29 @@ class AddJudgmentsRequest(Request):
             "else whose grades it imports.",
         ),
     ] = ""
+    by_model: Annotated[
+        YesNo,
+        Field(
+            description="Whether a model made these grades. They count only while its grades agree with people's; an"
+            " agent's always do so."
+        ),
+    ] = False
+
+
+class CollectRequest(Request):
+    """Nothing: all that use says is collected."""
+
+
+class GradeRequest(Request):
+    """How much the model is to grade."""
+
+    most: Annotated[
+        int, Field(strict=True, ge=1, le=MOST, description=f"The most pairs to grade, 1 to {MOST}; 100 if left out.")
+    ] = 100
+
+
+class StatusRequest(Request):
+    """Nothing: every source is shown."""
 
 
 class ListJudgmentsRequest(Request):
@@ -64,6 +90,8 @@ class KeptJudgments:
 
     kept: int
     annotator: str
+    source: JudgmentSource
+    """`manual`, or `llm_judge` for grades of a model."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,6 +101,43 @@ class JudgmentPage:
     judgments: tuple[Judgment, ...]
     next_cursor: str | None
     """Where the next page begins; None on the last."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CollectedJudgments:
+    """How many judgments use gave, by source."""
+
+    validated: int
+    """Memories that somebody called useful, or not."""
+    implicit: int
+    """Memories that were read or referred to."""
+    click_model: int
+    """Memories that were used clearly more, or less, than their places explain."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelGrades:
+    """What a model's grading came to."""
+
+    annotator: str
+    """The model, as its grades are kept."""
+    graded: int
+    failed: int
+    """Pairs without a grade: the model could not be asked, or gave no grade that can be read."""
+    problems: tuple[str, ...]
+    admission: ModelAdmission | None
+    """Whether its grades count; None: it has none."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgmentStatus:
+    """How many judgments there are, what reads them, and which models' grades count."""
+
+    sources: Mapping[str, int]
+    """Judgments by source."""
+    readers: Mapping[str, tuple[str, ...]]
+    """The sources that each reader accepts."""
+    models: tuple[ModelAdmission, ...]
 
 
 def add(caller: Caller, request: AddJudgmentsRequest) -> KeptJudgments:
@@ -85,12 +150,59 @@ def add(caller: Caller, request: AddJudgmentsRequest) -> KeptJudgments:
     importing = caller.grant.access.includes(Access.ADMIN)
     annotator = annotator_of(caller.scope, request.annotator, may_name_others=importing)
     now = caller.engine.clock.now()
+    # An agent is a model, whatever it says of itself.
+    by_model = request.by_model or (caller.surface is Surface.MCP and caller.is_program)
+    source = JudgmentSource.LLM_JUDGE if by_model else JudgmentSource.MANUAL
     grades = [
-        Judgment(**grade.model_dump(), source=JudgmentSource.MANUAL, annotator=annotator, created_at=now)
+        Judgment(**grade.model_dump(), source=source, annotator=annotator, created_at=now)
         for grade in request.judgments
     ]
     keep_grades(caller.engine.store, caller.scope, grades)
-    return KeptJudgments(kept=len(grades), annotator=annotator)
+    return KeptJudgments(kept=len(grades), annotator=annotator, source=source)
+
+
+def collect(caller: Caller, request: CollectRequest) -> CollectedJudgments:  # noqa: ARG001 - one shape for all verbs
+    """Keep what use says of results as judgments."""
+    from assay.online.labels import collect_from_use  # noqa: PLC0415 - needs the store
+
+    found = collect_from_use(caller.engine.store, caller.scope, at=caller.engine.clock.now())
+    return CollectedJudgments(**found._asdict())
+
+
+def grade(caller: Caller, request: GradeRequest) -> ModelGrades:
+    """Let the model of the settings grade what searches found."""
+    from assay import wiring  # noqa: PLC0415 - needs the store
+    from assay.judging.persistence import guard_of  # noqa: PLC0415 - the same
+    from assay.judging.relevance import RelevanceGrader, name_grader  # noqa: PLC0415 - the same
+    from assay.online.labels import grade_by_model  # noqa: PLC0415 - the same
+
+    engine, scope, settings = caller.engine, caller.scope, caller.settings
+    name = name_grader(settings.judge_model or settings.model_name)
+
+    def open_grader() -> RelevanceGrader:
+        model = wiring.open_model(settings, engine.store, scope, name=settings.judge_model, clock=engine.clock)
+        return RelevanceGrader(model, guard=guard_of(engine.store, scope))
+
+    found = grade_by_model(engine.store, scope, open_grader, name, most=request.most, at=engine.clock.now())
+    admitted = {admission.annotator: admission for admission in status(caller, StatusRequest()).models}
+    return ModelGrades(annotator=name, admission=admitted.get(name), **found._asdict())
+
+
+def status(caller: Caller, request: StatusRequest) -> JudgmentStatus:  # noqa: ARG001 - one shape for all verbs
+    """Return how many judgments each source gave, what each reader accepts, and which models count."""
+    from assay.judging.admission import admit_models  # noqa: PLC0415 - needs the store
+
+    with caller.engine.store.reading(caller.scope) as work:
+        counts = work.judgments.count_by_source()
+        judged = work.judgments.with_texts((JudgmentSource.MANUAL, JudgmentSource.LLM_JUDGE))
+    return JudgmentStatus(
+        sources={source.value: counts.get(source.value, 0) for source in JudgmentSource},
+        readers={
+            reader.value: tuple(source.value for source in JudgmentSource if source in accepted)
+            for reader, accepted in ACCEPTED_SOURCES.items()
+        },
+        models=tuple(admit_models(judged).values()),
+    )
 
 
 def list_judgments(caller: Caller, request: ListJudgmentsRequest) -> JudgmentPage:
@@ -125,7 +237,16 @@ ADD = Verb(
     result=KeptJudgments,
     call=add,
     http=HttpRoute("POST", "/api/judgments", (404,)),
+    tool=McpTool(
+        name="memory_grade",
+        title="Grade search results",
+        description="Grade how relevant memories are to a search that you made: 0 not at all, 3 answers it. Grades of"
+        " an agent count only while they agree with people's.",
+        without=frozenset({"annotator", "by_model"}),
+    ),
+    command="judgments add",
     client="add_judgments",
+    python="Memory.add_judgments",
 )
 LIST = Verb(
     name="judgment.list",
@@ -135,7 +256,45 @@ LIST = Verb(
     result=JudgmentPage,
     call=list_judgments,
     http=HttpRoute("GET", "/api/judgments"),
+    command="judgments list",
     client="judgments",
+    python="Memory.judgments",
+)
+COLLECT = Verb(
+    name="judgment.collect",
+    summary="Keep what use says of results as judgments: votes, reads, and what the click model makes of them.",
+    act=acts.LEARNING_CHANGE,
+    request=CollectRequest,
+    result=CollectedJudgments,
+    call=collect,
+    http=HttpRoute("POST", "/api/judgments/collect"),
+    command="judgments collect",
+    client="collect_judgments",
+    python="Memory.collect_judgments",
+)
+GRADE = Verb(
+    name="judgment.grade",
+    summary="Let the model of the settings grade what searches found, pairs that people graded first.",
+    act=acts.LEARNING_CHANGE,
+    request=GradeRequest,
+    result=ModelGrades,
+    call=grade,
+    http=HttpRoute("POST", "/api/judgments/grade"),
+    command="judgments grade",
+    client="grade_by_model",
+    python="Memory.grade_by_model",
+)
+STATUS = Verb(
+    name="judgment.status",
+    summary="Show how many judgments each source gave, what reads them, and which models' grades count.",
+    act=acts.JUDGMENT_READ,
+    request=StatusRequest,
+    result=JudgmentStatus,
+    call=status,
+    http=HttpRoute("GET", "/api/judgments/status"),
+    command="judgments status",
+    client="judgment_status",
+    python="Memory.judgment_status",
 )
 
-FAMILY = Family(name="judgments", verbs=(ADD, LIST))
+FAMILY = Family(name="judgments", verbs=(ADD, LIST, COLLECT, GRADE, STATUS))

@@ -78,17 +78,17 @@ def show(caller: Caller, request: FeatureRequest) -> LadderPage:
 
 def begin(caller: Caller, request: BeginRequest) -> TrialState:
     """Begin a sequential test, or a new attempt after one that ended."""
-    return _state(_ladder(caller).trials.begin(caller.scope, request.feature_id, kind=request.kind))
+    return _state(caller, _ladder(caller).trials.begin(caller.scope, request.feature_id, kind=request.kind))
 
 
 def pause(caller: Caller, request: PauseRequest) -> TrialState:
     """Stop taking votes."""
-    return _state(_ladder(caller).trials.pause(caller.scope, request.feature_id, request.why))
+    return _state(caller, _ladder(caller).trials.pause(caller.scope, request.feature_id, request.why))
 
 
 def resume(caller: Caller, request: FeatureRequest) -> TrialState:
     """Go on with a paused test and the votes it has."""
-    return _state(_ladder(caller).trials.resume(caller.scope, request.feature_id))
+    return _state(caller, _ladder(caller).trials.resume(caller.scope, request.feature_id))
 
 
 def collect(caller: Caller, request: FeatureRequest) -> CollectedVotes:
@@ -98,7 +98,10 @@ def collect(caller: Caller, request: FeatureRequest) -> CollectedVotes:
 
     ladder, engine, feature_id = _ladder(caller), caller.engine, request.feature_id
     votes = interleaving.collect(engine.store, caller.scope, ladder.trials, feature_id, engine.clock)
-    return CollectedVotes(votes=votes, step=ladder.decide(caller.scope, feature_id))
+    step = ladder.decide(caller.scope, feature_id)
+    with engine.store.reading(caller.scope) as work:
+        test = work.ab_tests.latest(feature_id)
+    return CollectedVotes(votes=votes, step=step, no_votes_because=_state(caller, test).no_votes_because)
 
 
 def graduate(caller: Caller, request: FeatureRequest) -> LadderStep:
@@ -124,13 +127,20 @@ def _ladder(caller: Caller) -> Ladder:
     return wiring.ladder_of(caller.engine)
 
 
-def _state(test: AbTest) -> TrialState:
+def _state(caller: Caller, test: AbTest) -> TrialState:
+    from assay.online.vote_sources import explain_no_votes  # noqa: PLC0415 - needs the store, as above
+
+    engine = caller.engine
+    with engine.store.reading(caller.scope) as work:
+        state = engine.flags.states(work).get(test.feature_id)
+        because = explain_no_votes(work, test, state, engine.clock.now())
     return TrialState(
         feature_id=test.feature_id,
         attempt=test.attempt,
         kind=VoteKind(test.state_json["kind"]),
         status=test.status,
         votes=test.sample_count,
+        no_votes_because=because,
     )
 
 

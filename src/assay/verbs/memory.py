@@ -1,4 +1,4 @@
-"""Verbs on single memories: save, update, forget, restore, link, and why.
+"""Verbs on single memories: save, update, tier, forget, restore, link, and why.
 
 Whoever does not show that they are a person counts as a program: it changes what its own principal saved as a program,
 and never replaces what a person wrote.
@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from assay.access import acts
-from assay.records import Edge, EdgeKind, ForgottenMemory, Format, SaveOutcome, Tier, Why, make_draft
+from assay.records import Edge, EdgeKind, ForgottenMemory, Format, SaveOutcome, Tier, TierChange, Why, make_draft
 from assay.records.access import Access
 from assay.verbs.fields import LONGEST_TEXT, MOST_LABELS, Labels, MemoryId, Moment, Share, YesNo
 from assay.verbs.verb import Caller, Family, HttpRoute, McpTool, Request, Verb
@@ -87,6 +87,20 @@ class UpdateRequest(Request):
     automated: Annotated[YesNo, Field(description="A program changes it on its own.")] = False
 
 
+class TierRequest(Request):
+    """Which tier a memory gets, and why."""
+
+    memory_id: MemoryId
+    tier: Annotated[
+        Tier,
+        Field(
+            description="critical and important are raised in searches, deprecated is served last, constitutional "
+            "comes with every answer and needs admin access and a person."
+        ),
+    ]
+    reason: Annotated[str, Field(max_length=500, description="Why, for the audit log.")] = ""
+
+
 class ForgetRequest(Request):
     """Which memory to hide, and why."""
 
@@ -137,6 +151,14 @@ def update(caller: Caller, request: UpdateRequest) -> SaveOutcome:
     return outcome
 
 
+def set_tier(caller: Caller, request: TierRequest) -> TierChange:
+    """Give a memory another tier."""
+    _check_tier(caller, request.tier)
+    return caller.engine.set_tier(
+        caller.scope, request.memory_id, request.tier, automated=caller.is_program, reason=request.reason
+    )
+
+
 def forget(caller: Caller, request: ForgetRequest) -> ForgottenMemory:
     """Hide a memory from every search."""
     return caller.engine.saver.forget(
@@ -172,7 +194,7 @@ def _check_tier(caller: Caller, tier: Tier | None) -> None:
             Access.ADMIN,
             person=True,
             what="a constitutional memory comes with every answer, and needs a person with admin access",
-            remedy="Choose another tier, run `assay save` at the command line, or use a token made with "
+            remedy="Choose another tier, use the command line (`assay save`, `assay tier`), or use a token made with "
             "`assay token create --scope admin --person`.",
         )
 
@@ -214,6 +236,24 @@ UPDATE = Verb(
     command="update",
     client="update",
     python="Memory.update",
+)
+TIER = Verb(
+    name="memory.tier",
+    summary="Change the tier of a memory in place: critical ranks a little higher, deprecated is served last.",
+    act=acts.MEMORY_RETIER,
+    request=TierRequest,
+    result=TierChange,
+    call=set_tier,
+    http=HttpRoute("POST", "/api/memory/{memory_id}/tier", (404, 409)),
+    tool=McpTool(
+        name="memory_tier",
+        title="Change the tier of a memory",
+        description="Change how much a memory that you saved matters: critical and important rank a little higher, "
+        "deprecated is served last and marked as such.",
+    ),
+    command="tier",
+    client="tier",
+    python="Memory.tier",
 )
 FORGET = Verb(
     name="memory.forget",
@@ -285,4 +325,4 @@ WHY = Verb(
     python="Memory.why",
 )
 
-FAMILY = Family(name="memory", verbs=(SAVE, UPDATE, FORGET, RESTORE, LINK, WHY))
+FAMILY = Family(name="memory", verbs=(SAVE, UPDATE, TIER, FORGET, RESTORE, LINK, WHY))

@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field
 from assay.access import acts
 from assay.clock import Clock
 from assay.errors import RunFailed, RunNotFound, ServerBusy
-from assay.records import EvalResult, Mode
+from assay.records import EvalResult, Mode, RunType
 from assay.records.run_results import ComparisonResult, GateResult, ListedRun, RunSummary
 from assay.verbs.fields import NAME, NO_PATH, Whole
 from assay.verbs.paging import PageCursor, PageLimit, cut_page, read_cursor, row_number
@@ -73,6 +73,10 @@ class StartRunRequest(Request):
 class ListRunsRequest(Request):
     """Which page of runs."""
 
+    run_type: Annotated[
+        RunType | None,
+        Field(description="Only full (runs) or only regression (verdicts of the gate); both if left out."),
+    ] = None
     cursor: PageCursor = None
     limit: PageLimit = 50
 
@@ -83,6 +87,9 @@ class ShowRunRequest(Request):
     run_id: Annotated[
         str, Field(min_length=1, max_length=128, pattern=NAME, description="The run's id, as the list of runs has it.")
     ]
+    run_type: Annotated[
+        RunType, Field(description="full: the run itself; regression: the newest verdict of the gate on it.")
+    ] = RunType.FULL
 
 
 class CompareRunsRequest(Request):
@@ -244,15 +251,17 @@ def list_runs(caller: Caller, request: ListRunsRequest) -> RunPage:
     """Read one page of the rows of runs."""
     before = read_cursor(LIST, request.cursor, row_number, 0)
     with caller.engine.store.reading(caller.scope) as work:
-        rows = work.lists.runs(before=before, limit=request.limit + 1)
+        rows = work.lists.runs(before=before, limit=request.limit + 1, run_type=request.run_type)
     shown, following = cut_page(LIST, rows, request.limit, lambda numbered: numbered[0])
     return RunPage(runs=tuple(run for _, run in shown), next_cursor=following)
 
 
 def show(caller: Caller, request: ShowRunRequest) -> EvalResult:
-    """Read the row of one run."""
+    """Read the row of one run, or of the newest verdict on it."""
     with caller.engine.store.reading(caller.scope) as work:
-        rows = work.results.of(request.run_id)
+        rows = [row for row in work.results.of(request.run_id) if row.run_type is request.run_type]
+    if not rows and request.run_type is RunType.REGRESSION:
+        raise RunNotFound(f"no gate has judged the run {request.run_id!r}", remedy="Gate it: `assay gate`.")
     if not rows:
         raise RunNotFound(f"there is no run {request.run_id!r}", remedy="Name a run as the list of runs has it.")
     return rows[-1]
@@ -268,8 +277,11 @@ def compare(caller: Caller, request: CompareRunsRequest) -> ComparisonResult:
 
 
 def gate(caller: Caller, request: GateRunRequest) -> GateResult:
-    """Hold a finished run of this tenant against its floors and a baseline."""
-    from assay.evaluation.gating import GateOptions, judge  # noqa: PLC0415 - numpy only when judging
+    """Hold a finished run of this tenant against its floors and a baseline, and keep a row of the verdict."""
+    # numpy only when judging
+    from assay.evaluation.gating import GateOptions  # noqa: PLC0415
+    from assay.evaluation.gating.rules import answer, ask  # noqa: PLC0415
+    from assay.evaluation.result_rows import regression_row  # noqa: PLC0415
 
     settings, shelf = caller.settings, caller.shelf
     options = GateOptions(
@@ -280,7 +292,15 @@ def gate(caller: Caller, request: GateRunRequest) -> GateResult:
         seed=request.seed,
     )
     baseline = None if request.baseline is None else shelf.read_run(request.baseline)
-    return judge(shelf.read_run(request.run), baseline, options).result()
+    question = ask(shelf.read_run(request.run), baseline, options)
+    verdict = answer(question)
+    engine = caller.engine
+    row = regression_row(
+        question.run, question.compared, verdict, at=engine.clock.now(), metric=question.options.metric
+    )
+    with engine.store.writing(caller.scope) as work:
+        work.results.add(row)
+    return verdict.result()
 
 
 START = Verb(
@@ -304,7 +324,7 @@ START = Verb(
 )
 LIST_RUNS = Verb(
     name="run.list",
-    summary="List runs, newest first, page by page.",
+    summary="List runs and verdicts of the gate, newest first, page by page.",
     act=acts.RUN_READ,
     request=ListRunsRequest,
     result=RunPage,
@@ -314,7 +334,7 @@ LIST_RUNS = Verb(
 )
 SHOW = Verb(
     name="run.show",
-    summary="Show one run as the store keeps it: its numbers, and every case's.",
+    summary="Show one run as the store keeps it, with every case's numbers; or the newest verdict of the gate on it.",
     act=acts.RUN_READ,
     request=ShowRunRequest,
     result=EvalResult,
@@ -341,12 +361,13 @@ COMPARE = Verb(
 )
 GATE = Verb(
     name="run.gate",
-    summary="Hold a run against its floors and a baseline: pass, fail, or inconclusive, with a sentence for each rule.",
-    act=acts.RUN_READ,
+    summary="Hold a run against its floors and a baseline: pass, fail, or inconclusive, with a sentence for each rule; "
+    "the verdict is kept.",
+    act=acts.RUN_GATE,
     request=GateRunRequest,
     result=GateResult,
     call=gate,
-    http=HttpRoute("GET", "/api/runs/gate", (404, 409)),
+    http=HttpRoute("POST", "/api/runs/gate", (404, 409)),
     command="gate",
     client="gate",
     python="gate",

@@ -19,7 +19,7 @@ from assay.records import (
     SearchResult,
     Tier,
 )
-from assay.records.searching import add_channel
+from assay.records.searching import MATCH_TRIGGERS, add_channel
 from assay.verbs import agent_text
 from assay.verbs.fields import (
     LONGEST_QUERY,
@@ -37,8 +37,6 @@ MOST_TIERS = 10
 MOST_CHANNELS = 20
 LARGEST_BUDGET = 1_000_000
 LARGEST_CONTEXT = 200_000
-MATCH_TRIGGERS = "memory_match_triggers"
-"""How the search log names them on every surface: a text that was matched is not a question."""
 
 QueryText = Annotated[
     str,
@@ -50,6 +48,25 @@ QueryText = Annotated[
 ]
 Folder = Annotated[
     str | None, Field(max_length=500, description="Only this folder and what is below it, such as decisions/auth.")
+]
+
+ContextType = Annotated[
+    str | None,
+    Field(
+        min_length=1,
+        max_length=500,
+        description="The kind of work you do, such as implementation: memories saved for it are raised a little.",
+    ),
+]
+TokensUsed = Annotated[
+    int,
+    Field(
+        strict=True,
+        ge=0,
+        le=LARGEST_BUDGET,
+        description="Tokens of the token_budget that your context already holds: you get what is left, and from 75 % "
+        "on, a search in mode auto does less work.",
+    ),
 ]
 
 
@@ -81,10 +98,12 @@ class MemorySearchRequest(Request):
             "adds. Left out: those of the mode.",
         ),
     ] = None
+    context_type: ContextType = None
     token_budget: Annotated[
         int | None,
         Field(strict=True, ge=0, le=LARGEST_BUDGET, description="The most tokens of text in the hits."),
     ] = None
+    tokens_used: TokensUsed = 0
     session_id: SessionId = None
     explain: Annotated[
         YesNo, Field(description="Also give every number behind each score, and every step of the search.")
@@ -114,6 +133,8 @@ class ContextRequest(Request):
         ),
     ] = 20
     folder: Folder = None
+    context_type: ContextType = None
+    tokens_used: TokensUsed = 0
     session_id: SessionId = None
 
 
@@ -155,6 +176,8 @@ def search(caller: Caller, request: MemorySearchRequest) -> SearchResult:
             channels=request.channels,
             session_id=request.session_id,
             token_budget=request.token_budget,
+            tokens_used=request.tokens_used,
+            context_type=request.context_type,
             explain=request.explain,
             tool_name=_tool_name(caller, "search"),
         ),
@@ -172,6 +195,8 @@ def pack_context(caller: Caller, request: ContextRequest) -> PackedContext:
             filters=Filters(folder=request.folder or None),
             session_id=request.session_id,
             token_budget=request.token_budget,
+            tokens_used=request.tokens_used,
+            context_type=request.context_type,
             tool_name=_tool_name(caller, "context"),
         ),
     )
@@ -197,7 +222,7 @@ def match_triggers(caller: Caller, request: TriggersRequest) -> SearchResult:
 
 
 def _find(caller: Caller, request: SearchRequest) -> SearchResult:
-    found = caller.engine.searcher.search(caller.scope, request)
+    found = caller.engine.search(caller.scope, request)
     _keep_up(caller)
     return found
 
@@ -225,7 +250,7 @@ def know_channels(told: Any) -> None:
 
 NOT_FOR_AGENTS = frozenset({
     "trace_id", "fusion", "weights", "stages", "telemetry", "excluded_folders", "chosen_folders", "cold_start",
-    "below_cut",
+    "below_cut", "below_threshold", "cosines",
 })  # fmt: skip
 """How a search went inside: of no use to an agent, and every word of an answer fills its context."""
 

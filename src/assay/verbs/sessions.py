@@ -1,8 +1,8 @@
-"""Verbs on sessions of agents: list and show them, the log of their searches, and how their tasks begin and end."""
+"""Verbs on sessions of agents: list and show them, the log of their searches, and their tasks with their outcomes."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
@@ -16,17 +16,21 @@ from assay.records import (
     SearchPage,
     SessionSummary,
     TaskEnded,
+    TaskOutcome,
+    TaskOutcomes,
     TaskRecord,
     TaskReport,
     search_line,
 )
-from assay.verbs.fields import Id, SessionId, Share
+from assay.records.attribution import Attribution
+from assay.verbs.fields import Id, Moment, SessionId, Share
 from assay.verbs.paging import PageCursor, PageLimit, cut_page, read_cursor, row_number
 from assay.verbs.verb import Caller, Family, HttpRoute, McpTool, Request, Verb
 
 SESSIONS = "sessions"
 SEARCHES = "searches"
 MOST_VERDICTS = 200
+ATTRIBUTED_DAYS = 30
 Place = tuple[datetime, str]
 """When a session last searched, and its id: sessions have no number of their own."""
 
@@ -69,6 +73,16 @@ class ShowSearchRequest(Request):
     query_id: Annotated[Id, Field(description="The search, as the log of searches has it.")]
 
 
+class AttributionRequest(Request):
+    """Over which period."""
+
+    since: Annotated[
+        Moment | None,
+        Field(description=f"From this time (ISO 8601) on. Left out: {ATTRIBUTED_DAYS} days before the end."),
+    ] = None
+    until: Annotated[Moment | None, Field(description="Before this time. Left out: now.")] = None
+
+
 class PreflightRequest(Request):
     """What is known before a task."""
 
@@ -93,9 +107,16 @@ class PostflightRequest(Request):
     uncertainty: Uncertainty
     context: Context
     result: Annotated[str, Field(max_length=4_000, description="How it ended, up to 4,000 characters.")] = ""
+    outcome: Annotated[
+        TaskOutcome | None, Field(description="How it ended: done, failed or abandoned; null: not said.")
+    ] = None
     useful: Annotated[Verdicts, Field(description=f"Ids of memories that helped, up to {MOST_VERDICTS}.")] = ()
     not_useful: Annotated[Verdicts, Field(description=f"Ids of memories that did not, up to {MOST_VERDICTS}.")] = ()
     session_id: SessionId = None
+
+
+class TaskOutcomesRequest(Request):
+    """Nothing: the newest 1,000 ended tasks are looked at."""
 
 
 def list_sessions(caller: Caller, request: ListSessionsRequest) -> RecentSessions:
@@ -141,6 +162,18 @@ def show_search(caller: Caller, request: ShowSearchRequest) -> LoggedQuery:
         return work.queries.get(request.query_id)
 
 
+def attribute_channels(caller: Caller, request: AttributionRequest) -> Attribution:
+    """Sum up what each channel gave to the searches of use."""
+    from assay.online.attribution import attribute  # noqa: PLC0415 - a client of another machine's server does without
+
+    until = request.until or caller.engine.clock.now()
+    try:
+        since = request.since or until - timedelta(days=ATTRIBUTED_DAYS)
+    except OverflowError:
+        since = datetime.min.replace(tzinfo=until.tzinfo)
+    return attribute(caller.engine.store, caller.scope, since=since, until=until)
+
+
 def preflight(caller: Caller, request: PreflightRequest) -> TaskRecord:
     """Begin a task."""
     return caller.engine.preflight(caller.scope, TaskReport(**request.model_dump()))
@@ -149,6 +182,15 @@ def preflight(caller: Caller, request: PreflightRequest) -> TaskRecord:
 def postflight(caller: Caller, request: PostflightRequest) -> TaskEnded:
     """End a task, and keep the verdicts that come with it."""
     return caller.engine.postflight(caller.scope, TaskReport(**request.model_dump()))
+
+
+def compare_outcomes(caller: Caller, _: TaskOutcomesRequest) -> TaskOutcomes:
+    """Compare the searches of tasks by how they ended."""
+    from assay.analysis.task_outcomes import compare_task_outcomes  # noqa: PLC0415 - loads statistics
+
+    caller.engine.store.log.flush()
+    with caller.engine.store.reading(caller.scope) as work:
+        return compare_task_outcomes(work)
 
 
 LIST_SESSIONS = Verb(
@@ -197,6 +239,19 @@ SHOW_SEARCH = Verb(
     client="logged_search",
     python="Memory.logged_search",
 )
+ATTRIBUTION = Verb(
+    name="search.attribution",
+    summary="Show what each channel gave to the searches of use over a period: results it found, alone, and of those "
+    "used.",
+    act=acts.SEARCH_READ,
+    request=AttributionRequest,
+    result=Attribution,
+    call=attribute_channels,
+    http=HttpRoute("GET", "/api/attribution"),
+    command="attribution",
+    client="attribution",
+    python="Memory.attribution",
+)
 PREFLIGHT = Verb(
     name="task.preflight",
     summary="Say what is known before a task, so that what it taught can be told afterwards.",
@@ -231,5 +286,20 @@ POSTFLIGHT = Verb(
     client="postflight",
     python="Memory.postflight",
 )
+OUTCOMES = Verb(
+    name="task.outcomes",
+    summary="Compare the searches of tasks that were done with those of tasks that failed, with intervals.",
+    act=acts.SESSION_READ,
+    request=TaskOutcomesRequest,
+    result=TaskOutcomes,
+    call=compare_outcomes,
+    http=HttpRoute("GET", "/api/tasks/outcomes"),
+    command="task outcomes",
+    client="task_outcomes",
+    python="Memory.task_outcomes",
+)
 
-FAMILY = Family(name="sessions", verbs=(LIST_SESSIONS, SHOW_SESSION, LIST_SEARCHES, SHOW_SEARCH, PREFLIGHT, POSTFLIGHT))
+FAMILY = Family(
+    name="sessions",
+    verbs=(LIST_SESSIONS, SHOW_SESSION, LIST_SEARCHES, SHOW_SEARCH, ATTRIBUTION, PREFLIGHT, POSTFLIGHT, OUTCOMES),
+)

@@ -23,7 +23,9 @@ class ValidateRequest(Request):
     was_useful: Annotated[YesNo, Field(description="true: it helped; false: it did not, or it was wrong.")]
     query_id: Annotated[Id | None, Field(description="The search that gave it, as the search named itself.")] = None
     session_id: SessionId = None
-    note: Annotated[str, Field(max_length=1_000, description="Why, up to 1,000 characters.")] = ""
+    note: Annotated[
+        str, Field(max_length=1_000, description="Why, up to 1,000 characters; the audit log shows it.")
+    ] = ""
     event_key: EventKey = None
 
 

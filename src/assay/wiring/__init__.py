@@ -2,6 +2,7 @@
 
 - `stores`: open stores and checkpoints.
 - `engines`: the memory with its embedder, and an engine for measuring saves.
+- `search_options`: how the settings weigh and fuse what a search finds.
 - `models`: chat models and judges.
 - `judge_kinds`: registers the judges that come with Assay.
 - `research`: the pipeline that answers questions.
@@ -9,14 +10,15 @@
 - `system_kinds`: registers the kinds of system that come with Assay.
 - `experiments`: simulations and tuning.
 - `retention`: how long rows are kept, and archives.
-- `server`: shadow runs, interleaving and the ladder of a memory that serves others.
+- `variants`: other configurations of a memory's search.
+- `server`: shadow runs and the ladder of a memory that serves others.
 - `tracing`: OpenTelemetry spans around an engine.
 - `network`: which hosts may be contacted, with which key.
 - `extensions`: parts of installed packages that Assay cannot use.
 
-A name is loaded with its module when it is first used. `retention`, `research`, `server` and `experiments` need the
-extra "memory" and import at their top. The others also work in the base install, or must not slow down a search: they
-import what is optional or heavy inside the function that needs it.
+A name is loaded with its module when it is first used. `retention`, `research`, `server`, `variants` and `experiments`
+need the extra "memory" and import at their top. The others also work in the base install, or must not slow down a
+search: they import what is optional or heavy inside the function that needs it.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from assay.wiring.models import JudgeChoice, has_model, open_judge, open_judging, open_model
     from assay.wiring.research import open_research
     from assay.wiring.retention import run_retention
-    from assay.wiring.server import ladder_of, open_interleaved_search, serving, shadow_of, treatment_of
+    from assay.wiring.server import ladder_of, replay_shadow, serving, shadow_of
     from assay.wiring.stores import (
         list_checkpoints,
         open_store,
@@ -51,7 +53,6 @@ _HOME = {
     "corpus_settings": "systems",
     "flags_of": "engines",
     "has_model": "models",
-    "open_interleaved_search": "server",
     "ladder_of": "server",
     "list_checkpoints": "stores",
     "load_embedder": "engines",
@@ -66,6 +67,7 @@ _HOME = {
     "open_system": "systems",
     "open_tunable": "experiments",
     "registry_of": "systems",
+    "replay_shadow": "server",
     "restore_checkpoint": "stores",
     "run_retention": "retention",
     "scope_of": "stores",
@@ -75,7 +77,6 @@ _HOME = {
     "sign_ins_of": "stores",
     "store_options": "stores",
     "trace": "tracing",
-    "treatment_of": "server",
 }
 """The module of each name."""
 
@@ -91,7 +92,6 @@ __all__ = [
     "lookup_of",
     "open_embedder",
     "open_engine",
-    "open_interleaved_search",
     "open_judge",
     "open_judging",
     "open_model",
@@ -101,6 +101,7 @@ __all__ = [
     "open_system",
     "open_tunable",
     "registry_of",
+    "replay_shadow",
     "restore_checkpoint",
     "run_retention",
     "scope_of",
@@ -110,7 +111,6 @@ __all__ = [
     "sign_ins_of",
     "store_options",
     "trace",
-    "treatment_of",
 ]
 
 

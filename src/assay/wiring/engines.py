@@ -1,6 +1,7 @@
 """The memory engine of the settings: embedder, learning, engine, and an engine for measuring saves.
 
 - Embedders with their similarity scale and chunk length.
+- The cross-encoder that orders results again.
 - Options of learning from use.
 - Engines: store, indexes, flags, embedder, search and saving.
 - Assay as a system that saves, over a temporary store.
@@ -16,25 +17,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.clock import Clock, SystemClock
-from assay.errors import BadValue, SettingError
+from assay.errors import BadValue, InputError, SettingError
 from assay.extras import need_extra
-from assay.records import FusionMethod, Scope
+from assay.records import Scope
 from assay.settings import Settings
 from assay.wiring.network import gatekeeper_of, hold_to_host
+from assay.wiring.search_options import search_options
 from assay.wiring.stores import open_store, short_hash
 
 if TYPE_CHECKING:
-    from assay.embedding.protocol import Embedder, SimilarityProfile
-    from assay.embedding.wrappers import OnDemandEmbedder
+    from assay.embedding.protocol import CrossEncoder, Embedder, SimilarityProfile
+    from assay.embedding.wrappers import OnDemandCrossEncoder, OnDemandEmbedder
     from assay.flags import Flags
     from assay.index import Indexes
-    from assay.memory.engine import Engine
+    from assay.memory.engine import Engine, FindRoute, MakeVariant, Search
     from assay.memory.ingesting import MakeSaver
     from assay.memory.ingesting.run import Meter
     from assay.memory.learning.policy import Policy
     from assay.memory.saving import Saver
-    from assay.memory.searching import SearchOptions
+    from assay.memory.searching.variants import VariantSearch
     from assay.records.datasets import Dataset
+    from assay.records.flags import Flag
     from assay.storage import Store
     from assay.systems.assay_engine import OnDocument
     from assay.systems.protocol import System
@@ -134,7 +137,7 @@ def _profile(settings: Settings, embedder: Embedder) -> SimilarityProfile:
     return replace(embedder.profile, **{name: value for name, value in own.items() if value is not None})
 
 
-def chunker_of(embedder: OnDemandEmbedder | None, *, most: int | None = None) -> Chunker:
+def chunker_of(embedder: OnDemandEmbedder | None, *, most: int | None = None, overlap: int = 0) -> Chunker:
     """Chunks as long as the embedder reads; without one, of as many words as the bundled one would read tokens.
 
     `most` makes them shorter, never longer: what an embedder does not read cannot be found by it.
@@ -143,8 +146,19 @@ def chunker_of(embedder: OnDemandEmbedder | None, *, most: int | None = None) ->
     from assay.text.terms import words  # noqa: PLC0415 - the same
 
     if embedder is None:
-        return Chunker(lambda text: len(words(text)), _limit(WORDS_WITHOUT_EMBEDDER, most))
-    return Chunker(embedder.count_tokens, _limit(embedder.token_limit, most))
+        limit = _limit(WORDS_WITHOUT_EMBEDDER, most)
+        return Chunker(lambda text: len(words(text)), limit, _overlap(overlap, limit))
+    limit = _limit(embedder.token_limit, most)
+    return Chunker(embedder.count_tokens, limit, _overlap(overlap, limit))
+
+
+def _overlap(tokens: int, limit: int) -> int:
+    if tokens > limit // 2:
+        raise SettingError(
+            f"chunking.overlap_tokens {tokens} is more than half of a chunk, which has at most {limit} tokens",
+            remedy=f"Give 0 to {limit // 2}, or a larger chunking.max_tokens.",
+        )
+    return tokens
 
 
 def _limit(reads: int, most: int | None) -> int:
@@ -154,6 +168,38 @@ def _limit(reads: int, most: int | None) -> int:
             remedy=f"Give {LEAST_CHUNK} to {reads}, or leave it out.",
         )
     return reads if most is None else most
+
+
+# --- The cross-encoder that orders results again ---
+
+NO_CROSS_ENCODER = "no cross-encoder is configured"
+NAME_CROSS_ENCODER = "Set rerank.folder to a folder with model.onnx and tokenizer.json of a cross-encoder."
+
+
+def open_cross_encoder(settings: Settings, *, run_once: bool = False) -> OnDemandCrossEncoder | None:
+    """Return the cross-encoder of the settings, loaded when first needed; None where they name none."""
+    settings.refuse_withheld("rerank.folder")
+    folder = settings.rerank_folder
+    if folder is None:
+        return None
+    from assay.embedding.wrappers import OnDemandCrossEncoder  # noqa: PLC0415 - see the package's docstring
+
+    def load() -> CrossEncoder:
+        from assay.embedding.cross_encoder import load_cross_encoder  # noqa: PLC0415 - the same
+        from assay.embedding.onnx import OnnxOptions  # noqa: PLC0415 - the same
+
+        options = OnnxOptions(threads=settings.embedder_threads or 0, run_once=run_once)
+        try:
+            return load_cross_encoder(folder, options=options)
+        except InputError as problem:
+            raise SettingError(f"the setting rerank.folder: {problem.message}", remedy=problem.remedy) from problem
+
+    return OnDemandCrossEncoder(load)
+
+
+def _explain_unavailable(settings: Settings) -> dict[str, str]:
+    """Say, by flag, why its feature cannot work with these settings and what to do about it."""
+    return {} if settings.rerank_folder is not None else {"cross_encoder": f"{NO_CROSS_ENCODER}. {NAME_CROSS_ENCODER}"}
 
 
 # --- Options of learning from use ---
@@ -199,6 +245,7 @@ def open_engine(
     clock = clock or SystemClock()
     flags = flags_of(settings, clock=clock)
     chosen = on_demand_embedder(settings, embedder, run_once=run_once)
+    cross_encoder = open_cross_encoder(settings, run_once=run_once)
     store = open_store(settings, clock=clock, create=create)
     indexes = Indexes(
         store,
@@ -213,6 +260,7 @@ def open_engine(
         flags=flags,
         clock=clock,
         options=search_options(settings),
+        cross_encoder=cross_encoder,
     )
     return Engine(
         store=store,
@@ -223,30 +271,43 @@ def open_engine(
         make_saver=_make_saver(settings, store, chosen, indexes, flags, clock),
         clock=clock,
         learning_policy=learning_policy(settings),
+        make_variant=_make_variant(settings),
+        make_route=_make_route,
     )
 
 
-def search_options(settings: Settings) -> SearchOptions:
-    """How the settings weigh and fuse; what they leave open is as Assay has it."""
-    from assay.memory.searching import SearchOptions  # noqa: PLC0415 - see the package's docstring
-    from assay.memory.searching.options import BASE_WEIGHTS, weights_over  # noqa: PLC0415 - the same
+def _make_variant(settings: Settings) -> MakeVariant:
+    """Open variants of a memory's search, each once."""
+    known: dict[tuple[str, ...], VariantSearch] = {}
 
-    named = {channel: getattr(settings, f"search_weights_{channel.value}") for channel in BASE_WEIGHTS}
-    base = {channel: weight if named[channel] is None else named[channel] for channel, weight in BASE_WEIGHTS.items()}
-    own = SearchOptions()
-    return SearchOptions(
-        method=FusionMethod(settings.search_fusion),
-        weights=weights_over(base),
-        rrf_k=own.rrf_k if settings.search_rrf_k is None else settings.search_rrf_k,
-        coefficient=own.coefficient if settings.search_coefficient is None else settings.search_coefficient,
-    )
+    def make(engine: Engine, specs: tuple[str, ...]) -> VariantSearch:
+        from assay.wiring.variants import open_variant  # noqa: PLC0415 - see the package's docstring
+
+        if specs not in known:
+            known[specs] = open_variant(settings, engine, specs)
+        return known[specs]
+
+    return make
+
+
+def _make_route(engine: Engine) -> FindRoute:
+    """Serve searches as running tests and variants say; what merges two lists is loaded when a test runs."""
+    from assay.memory.serving import Serving  # noqa: PLC0415 - see the package's docstring
+
+    def merge(engine: Engine, change: Flag, specs: tuple[str, ...]) -> Search:
+        from assay.online.sides import interleave  # noqa: PLC0415 - see the package's docstring
+
+        return interleave(engine, change, specs)
+
+    return Serving(engine, merge).find_route
 
 
 def flags_of(settings: Settings, *, clock: Clock | None = None) -> Flags:
     """Feature flags, with what the environment and the file say of them."""
     from assay.flags import Flags, overrides_from  # noqa: PLC0415 - see the package's docstring
 
-    return Flags(overrides_from(settings.flags), clock=clock or SystemClock())
+    overrides = overrides_from(settings.flags)
+    return Flags(overrides, clock=clock or SystemClock(), unavailable=_explain_unavailable(settings))
 
 
 def _make_saver(  # noqa: PLR0917 - everything a saver is made of, in the order it is built
@@ -261,7 +322,8 @@ def _make_saver(  # noqa: PLR0917 - everything a saver is made of, in the order 
         from assay.memory.ingesting.run import MeteredChunker, MeteredEmbedder  # noqa: PLC0415 - see the docstring
         from assay.memory.saving import SaveOptions, Saver  # noqa: PLC0415 - the same
 
-        chunker = chunker_of(embedder, most=settings.chunking_max_tokens)
+        most, overlap = settings.chunking_max_tokens, settings.chunking_overlap_tokens
+        chunker = chunker_of(embedder, most=most, overlap=overlap)
         return Saver(
             store=store,
             embedder=embedder if meter is None or embedder is None else MeteredEmbedder(embedder, meter),

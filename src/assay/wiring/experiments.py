@@ -27,7 +27,8 @@ from assay.records.datasets import Dataset
 from assay.records.learning import Safeguard
 from assay.systems.assay_engine import AssaySystem, OnDocument
 from assay.systems.registry import Configuration, parse_spec
-from assay.wiring.engines import learning_policy, open_engine, search_options
+from assay.wiring.engines import learning_policy, open_engine
+from assay.wiring.search_options import search_options
 from assay.wiring.stores import scope_of
 from assay.wiring.systems import corpus_settings, open_system
 

@@ -1,23 +1,27 @@
-"""What runs beside the memory in a server: shadow runs, interleaving, and orderly closing.
+"""What runs beside the memory in a server: shadow runs and orderly closing.
 
-- Shadow runs, interleaved search and the ladder of changes.
+- Shadow runs and the ladder of changes.
 - A memory that serves others while a process runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING
 
 from assay.clock import Clock
+from assay.errors import NothingMeasured
 from assay.memory.engine import Engine
-from assay.online.interleaving import InterleavedSearch
-from assay.online.ladder import Ladder
-from assay.online.shadow import Shadow, ShadowOptions, Treatment
-from assay.records import Origin, Scope, SearchRequest, SearchResult
+from assay.online.ladder import Ladder, summarise_shadows
+from assay.online.shadow import RankedIds, Shadow, ShadowOptions, Treatment, replay
+from assay.online.sides import treatment_of
+from assay.records import Origin, Scope, SearchRequest
+from assay.records.datasets import Case, Dataset
+from assay.records.flags import ShadowSummary
 from assay.settings import Settings
 from assay.wiring.engines import open_engine
+from assay.wiring.systems import open_system
 from assay.wiring.tracing import trace
 
 if TYPE_CHECKING:
@@ -25,7 +29,7 @@ if TYPE_CHECKING:
     from assay.memory.engine import Engine
 
 
-# --- Shadow runs, interleaved search and the ladder of changes ---
+# --- Shadow runs and the ladder of changes ---
 
 
 def ladder_of(engine: Engine) -> Ladder:
@@ -43,26 +47,19 @@ def ladder_of(engine: Engine) -> Ladder:
     return Ladder(store=engine.store, flags=engine.flags, clock=engine.clock, surfacing=surfacing)
 
 
-def treatment_of(engine: Engine, feature_id: str, *, on: bool) -> Treatment:
-    """Return the engine's search with one flag changed, run with the history that the control had."""
-    searcher = engine.searcher.with_flags(engine.flags.force(feature_id, on=on))
-
-    def treatment(scope: Scope, request: SearchRequest, before: str) -> SearchResult:
-        return searcher.search(scope, request, before=before)
-
-    return treatment
-
-
 def shadow_of(engine: Engine, settings: Settings) -> Shadow:
-    """Shadow runs behind an engine, of every flag whose shadow is on: each as what it is not now. Close it first."""
-    known: dict[tuple[str, bool], Treatment] = {}
+    """Shadow runs behind an engine, of every flag whose shadow is on: each as what it is not now. Close it first.
+
+    A variant that is another system is not among them: it is asked when past searches are replayed.
+    """
 
     def features(scope: Scope) -> Mapping[str, Treatment]:
         states = engine.flag_states(scope)
-        shadowed = {name: not state.on for name, state in states.items() if state.shadow}
-        for name, on in shadowed.items():
-            known.setdefault((name, on), treatment_of(engine, name, on=on))
-        return {name: known[name, on] for name, on in shadowed.items()}
+        return {
+            name: treatment_of(engine, state.flag, on=not state.on)
+            for name, state in states.items()
+            if state.shadow and not state.flag.is_outside
+        }
 
     options = ShadowOptions(percent=settings.shadow_percent)
     shadow = Shadow(store=engine.store, features=features, clock=engine.clock, options=options)
@@ -75,15 +72,41 @@ def shadow_of(engine: Engine, settings: Settings) -> Shadow:
     return shadow
 
 
-def open_interleaved_search(engine: Engine, feature_id: str) -> InterleavedSearch:
-    """The engine's search with a flag's two sides in one list."""
-    return InterleavedSearch(
-        store=engine.store,
-        searcher=engine.searcher.with_flags(engine.flags.force(feature_id, on=False)),
-        treatment=treatment_of(engine, feature_id, on=True),
-        feature_id=feature_id,
-        clock=engine.clock,
-    )
+def replay_shadow(engine: Engine, settings: Settings, scope: Scope, feature_id: str, *, last: int) -> ShadowSummary:
+    """Ask the newest searches of use again, with a change and without it, and sum up the comparisons."""
+    state = engine.flag_states(scope)[feature_id]
+    control = treatment_of(engine, state.flag, on=state.on)
+    with ExitStack() as ending:
+        treatment: Treatment
+        if state.flag.is_outside:
+            treatment = ending.enter_context(outside_treatment(engine, settings, scope, state.flag.spec))
+        else:
+            treatment = treatment_of(engine, state.flag, on=not state.on)
+        runs = replay(engine.store, scope, feature_id, control, treatment, last=last, clock=engine.clock)
+    if not runs:
+        raise NothingMeasured("no search of use is logged yet", remedy="Search first, then replay.")
+    with engine.store.reading(scope) as work:
+        return summarise_shadows(runs, work.queries.intents_of([run.query_id for run in runs]))
+
+
+@contextmanager
+def outside_treatment(engine: Engine, settings: Settings, scope: Scope, spec: str) -> Iterator[Treatment]:
+    """Another system as a treatment; the ids it gives are those of memories, or their source ids."""
+    settings.refuse_withheld(*settings.withheld)
+    with engine.store.reading(scope) as work:
+        memory_of = work.memories.ids_by_source()
+    asked = Dataset(name="shadow", version="1", documents=(), cases=())
+    with closing(open_system(spec, asked)) as system:
+
+        def treatment(scope: Scope, request: SearchRequest, before: str) -> RankedIds:  # noqa: ARG001 - as others
+            began = engine.clock.monotonic()
+            case = Case(id=before, query=request.query)
+            given = system.retrieve(request.query, request.k, case)
+            took = (engine.clock.monotonic() - began) * 1000.0
+            ids = dict.fromkeys(memory_of.get(name, name) for name in given.ids)
+            return RankedIds(tuple(ids), took)
+
+        yield treatment
 
 
 # --- A memory that serves others while a process runs ---

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import AssayError, NothingMeasured
+from assay.errors import AssayError, NothingMeasured, SettingError
 from assay.evaluation.datasets import Registry
 from assay.evaluation.lookup import Lookup
 from assay.evaluation.running.files import DEFAULT_RUNS
@@ -25,7 +25,7 @@ from assay.records.fields import plain
 from assay.settings import Origin, Settings, default_cache, default_db, load_settings
 from assay.systems.registry import Configuration, SystemRequest, parse_spec, read_configuration
 from assay.text.terms import ANALYSIS_VERSION
-from assay.wiring.engines import ENGINE_MODULES, open_engine, open_saves
+from assay.wiring.engines import ENGINE_MODULES, NAME_CROSS_ENCODER, NO_CROSS_ENCODER, open_engine, open_saves
 from assay.wiring.models import has_model
 from assay.wiring.stores import open_store, scope_of
 
@@ -123,7 +123,7 @@ def open_assay(request: SystemRequest) -> System:
         take_in(engine, scope, dataset, on_document)
         if engine.embedder is not None and engine.vector_models(scope).active != engine.embedder.model:
             engine.reembed(scope)
-        made_of = _describe_instrument(settings)
+        made_of = {**_describe_instrument(settings), **_describe_reranker(engine, scope)}
         if configuration.answers:
             return _open_answers(engine, settings, request, configuration, made_of)
         return AssaySystem(
@@ -182,9 +182,11 @@ def corpus_settings(configuration: Configuration, dataset: Dataset) -> Settings:
     flags = {**loaded.flags, **{name: (value, origin) for name, value in configuration.flags.items()}}
     embedder = [loaded.embedder, str(loaded.embedder_folder), loaded.embedder_url, loaded.embedder_model]
     edges = sorted([edge.source_id, edge.target_id, edge.kind.value, edge.strength] for edge in dataset.edges)
-    made = [dataset.corpus_hash, edges, CHUNKER_VERSION, embedder, loaded.embedder_dimension]
+    made: list[Any] = [dataset.corpus_hash, edges, CHUNKER_VERSION, embedder, loaded.embedder_dimension]
     # Only where it is said, so that what was indexed without it is still found.
-    key = content_hash([*made, *([] if loaded.chunking_max_tokens is None else [loaded.chunking_max_tokens])])
+    made += [] if loaded.chunking_max_tokens is None else [loaded.chunking_max_tokens]
+    made += [["overlap", loaded.chunking_overlap_tokens]] if loaded.chunking_overlap_tokens else []
+    key = content_hash(made)
     place = default_cache(os.environ) / "corpora" / key.removeprefix(HASH_PREFIX)[:16] / "assay.db"
     return loaded.change(db=str(place), tenant=DEFAULT_TENANT, index_folder=None, flags=flags)
 
@@ -204,6 +206,15 @@ def _describe_instrument(settings: Settings) -> dict[str, Any]:
     }
 
 
+def _describe_reranker(engine: Engine, scope: Scope) -> dict[str, str]:
+    """Name the cross-encoder, where the flag is on; a run that asks for one that is not there is refused."""
+    if not engine.flag_states(scope)["cross_encoder"].on:
+        return {}
+    if engine.searcher.cross_encoder is None:
+        raise SettingError(f"the flag cross_encoder is on, but {NO_CROSS_ENCODER}", remedy=NAME_CROSS_ENCODER)
+    return {"reranker": engine.searcher.cross_encoder.name}
+
+
 def _list_added_channels() -> dict[str, str]:
     """Channels that packages and programs added, each with a hash of its code."""
     from assay.memory.searching.channels import list_added_channels  # noqa: PLC0415 - see the docstring
@@ -221,6 +232,9 @@ def _describe_tuning(settings: Settings) -> dict[str, Any]:
         "rrf_k": settings.search_rrf_k,
         "coefficient": settings.search_coefficient,
         "max_tokens": settings.chunking_max_tokens,
+        "overlap_tokens": settings.chunking_overlap_tokens or None,
+        "rerank_depth": settings.rerank_depth,
+        "rerank_threshold": settings.rerank_threshold,
     }
 
 

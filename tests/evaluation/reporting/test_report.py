@@ -89,6 +89,20 @@ def test_a_drop_within_what_is_allowed_is_degraded_and_still_a_pass() -> None:
     assert {one.query_id for one in report.movers} == lost
 
 
+def test_a_drop_that_may_be_chance_is_not_called_degraded() -> None:
+    data = dataset(queries=[f"query {n}" for n in range(30)])
+    good = run(data, {case.id: given("ab") for case in data.cases}, name="good")
+    moved = {case.id: given("ac" if case.id == "q3" else "ab") for case in data.cases}
+    noisy = run(data, moved, name="noisy")
+    report = gather(noisy, Around(dataset=data, baseline=reading_of(good), options=GateOptions(lost=1)))
+    value, status = lines(report)["recall@2"]
+    assert value == pytest.approx(1 - 0.5 / 30)
+    assert status is LineStatus.PASS
+    assert LineStatus.DEGRADED not in {status for _, status in lines(report).values()}
+    assert "DEGRADED" not in markdown(report)
+    assert "DEGRADED" not in html_page(report, "")
+
+
 def test_without_floors_and_baseline_there_is_no_verdict() -> None:
     data = dataset()
     report = gather(run(data, {f"q{n}": given("ab") for n in (1, 2, 3)}), Around(dataset=data))

@@ -6,11 +6,11 @@ import tomllib
 
 import pytest
 
-from assay import wiring
 from assay.errors import BadValue
 from assay.evaluation.tuning.choices import FusionChoice, choice_of
 from assay.records import Channel, FusionMethod, Intent
 from assay.settings import load_settings
+from assay.wiring.search_options import search_options
 
 
 def test_the_settings_lead_from_one_choice_to_another() -> None:
@@ -23,7 +23,7 @@ def test_the_settings_lead_from_one_choice_to_another() -> None:
         "search": {"fusion": "rrf", "rrf_k": 30, "coefficient": 0.5, "weights": {"graph": 0.125}}
     }
     settings = load_settings(options=after.settings(before), environment={}).settings
-    assert choice_of(wiring.engines.search_options(settings)) == after
+    assert choice_of(search_options(settings)) == after
 
 
 def test_nothing_is_set_where_nothing_differs() -> None:
@@ -34,7 +34,7 @@ def test_nothing_is_set_where_nothing_differs() -> None:
 
 def test_intents_shift_another_base_in_the_same_proportion() -> None:
     settings = load_settings(options={"search.weights.bm25": "0.6"}, environment={}).settings
-    options = wiring.engines.search_options(settings)
+    options = search_options(settings)
     assert options.weights[Intent.UNDERSTAND][Channel.BM25] == 0.6
     assert options.weights[Intent.FIX_BUG][Channel.BM25] == pytest.approx(0.7)
     assert options.weights[Intent.FIX_BUG][Channel.VECTOR] == 0.65

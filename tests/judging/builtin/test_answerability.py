@@ -30,6 +30,7 @@ NEAR = Passage(
     text="Backups run every night. They are kept for 30 days. The porter has the key.",
     score=0.8,
     channels={"vector": 0.7, "bm25": 30.0},
+    standing=5.5,
 )
 FAR = Passage(
     number=2,
@@ -37,6 +38,7 @@ FAR = Passage(
     text="The kitchen has a new coffee machine. Please clean it after use.",
     score=0.3,
     channels={"vector": 0.1, "bm25": 4.0},
+    standing=0.0,
 )
 
 
@@ -63,7 +65,7 @@ def test_a_near_passage_with_a_high_score_answers_and_a_far_one_does_not(
 
 
 def test_the_same_texts_are_less_likely_to_answer_with_lower_scores(embedder: Embedder) -> None:
-    weak = replace(NEAR, score=0.3, channels={"vector": 0.1, "bm25": 4.0})
+    weak = replace(NEAR, score=0.3, channels={"vector": 0.1, "bm25": 4.0}, standing=0.0)
     assert read_evidence(QUESTION, [weak], embedder).probability < read_evidence(QUESTION, [NEAR], embedder).probability
     without = [read_evidence(QUESTION, [passage]).probability for passage in (weak, NEAR)]
     assert without[0] == without[1], "without vectors the words of the sentences decide, on any scale of scores"
@@ -94,7 +96,7 @@ def test_without_a_passage_a_statement_or_a_question_the_probability_is_0(
 
 
 def test_without_scores_the_texts_alone_are_judged() -> None:
-    bare = [replace(NEAR, score=None, channels={}), FAR]
+    bare = [replace(NEAR, score=None, channels={}, standing=None), FAR]
     reading = read_evidence(QUESTION, bare)
     assert reading.probability == answerable(QUESTION, reading.evidence).probability
     assert reading.evidence.sentences[reading.ranked[0].place].passage == 0
@@ -114,8 +116,26 @@ def test_another_embedder_uses_the_profile_without_vectors() -> None:
     features = evidence_features([NEAR], reading.ranked)
     assert reading.probability == weights_of(FOUND_WORDS, FILE).probability(features)
     # The scores of vectors are on the other embedder's own scale: they do not matter.
-    rescaled = replace(NEAR, score=0.1, channels={"vector": 0.01, "bm25": 30.0})
+    rescaled = replace(NEAR, score=0.1, channels={"vector": 0.01, "bm25": 30.0}, standing=-1.0)
     assert read_evidence(QUESTION, [rescaled], other).probability == reading.probability
+
+
+def test_a_passage_like_the_rest_of_the_store_is_less_likely_to_answer(embedder: Embedder) -> None:
+    chances = [
+        read_evidence(QUESTION, [replace(NEAR, standing=standing)], embedder).probability
+        for standing in (1.0, 3.0, 5.5, 7.0)
+    ]
+    assert chances == sorted(set(chances))
+    beside = read_evidence(QUESTION, [replace(FAR, standing=None), NEAR], embedder)
+    assert beside.probability == read_evidence(QUESTION, [FAR, NEAR], embedder).probability
+
+
+def test_where_no_passage_was_compared_by_meaning_the_words_decide(embedder: Embedder) -> None:
+    found_by_words = replace(NEAR, channels={"bm25": 30.0}, standing=None)
+    reading = read_evidence(QUESTION, [found_by_words], embedder)
+    features = evidence_features([found_by_words], reading.ranked)
+    assert "standing" not in features
+    assert reading.probability == weights_of(FOUND_WORDS, FILE).probability(features)
 
 
 @pytest.mark.parametrize("with_vectors", [True, False])

@@ -28,6 +28,8 @@ from assay.testing import FixedClock, note
 OTHERS = ("m_a", "m_b", "m_c")
 """Three memories that stand above whatever a test is about."""
 FLAG = "learn_from_selection"
+SIX = ("s_1", "s_2", "s_3", "s_4", "s_5", "s_6")
+"""As many sessions as teach a word."""
 
 
 class Desk:
@@ -82,7 +84,7 @@ class Desk:
             work.queries.add_many([line])
         return query_id
 
-    def measured(self, queries: int, *, own: bool = True, questions: Sequence[str] | None = None) -> None:
+    def measured(self, queries: int, *, reason: str = "", questions: Sequence[str] | None = None) -> None:
         """Store a run that scored so many queries, each a question of its own unless they are named."""
         asked = [f"question {next(self._numbers)}" for _ in range(queries)] if questions is None else questions
         result = EvalResult(
@@ -90,7 +92,7 @@ class Desk:
             run_type=RunType.FULL,
             query_count=queries,
             created_at=self.clock.now(),
-            metrics_json=evidence_to_json(cycle_evidence(asked, own=own)),
+            metrics_json=evidence_to_json(cycle_evidence(asked, stored_at=self.clock.now(), reason=reason)),
         )
         with self.store.writing(self.scope) as work:
             work.results.add(result)
@@ -127,11 +129,22 @@ class Desk:
         self.read(memory_id, session, principal=principal)
         return query_id
 
-    def learn(self, query: str, memory_id: str = "m_1", *, sessions: tuple[str, ...] = ("s_1", "s_2")) -> None:
-        """Two sessions choose a memory for a query, and what that teaches is written down."""
+    def learn(self, query: str, memory_id: str = "m_1", *, sessions: tuple[str, ...] = SIX) -> None:
+        """Six sessions choose a memory for a query, and what that teaches is written down."""
         for session in sessions:
             self.chosen(query, memory_id, session=session)
         self.learning.catch_up(self.scope)
+
+    def try_out(self, query: str, memory_id: str = "m_1", *, chosen: int = 1) -> list[str]:
+        """Ten later searches return a memory, and some of them choose it; the ids of all."""
+        self.clock.advance(seconds=1)
+        found = []
+        for number in range(10):
+            session = f"try_{next(self._numbers)}"
+            found.append(self.asked(query, (*OTHERS, memory_id), session=session))
+            if number < chosen:
+                self.read(memory_id, session)
+        return found
 
     def vote(self, memory_id: str = "m_1", useful: bool = True, *, principal: str = "ada", **given: Any) -> Validated:
         """Somebody says what a memory was worth."""
@@ -171,8 +184,8 @@ class Desk:
         """Everything that has to happen before terms apply, but the terms."""
         self.on()
         self.measured(200)
-        self.clock.advance(days=28)
+        self.clock.advance(days=21)
         self.learn("quagga habitat")
-        self.asked("quagga again", session="s_later")
-        self.read("m_1", "s_later")
+        self.try_out("quagga habitat again")
+        self.clock.advance(days=7)
         self.learning.approve(self.scope)

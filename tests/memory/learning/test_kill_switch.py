@@ -22,10 +22,10 @@ def applied(desk: Desk) -> None:
     desk.on()
     spread_out(desk, 40)
     desk.measured(200)
-    desk.clock.advance(days=28)
+    desk.clock.advance(days=21)
     desk.learn("quagga")
-    desk.asked("quagga again", session="s_later")
-    desk.read("m_1", "s_later")
+    desk.try_out("quagga again")
+    desk.clock.advance(days=7)
     desk.learning.approve(desk.scope)
     desk.clock.advance(seconds=1)
 

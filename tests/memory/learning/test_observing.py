@@ -6,7 +6,7 @@ import pytest
 from tests.memory.learning.desk import OTHERS, Desk
 
 from assay.errors import BadValue, RecordNotFound
-from assay.memory.learning.observing import alike, read_from
+from assay.memory.learning.observing import read_from
 from assay.records import EventType, Origin, Scope
 from assay.records.learning import Observation
 from assay.storage.repositories.queries import GivenMemory
@@ -89,31 +89,6 @@ def test_a_stock_phrase_refers_to_nothing(sqlite_desk: Desk) -> None:
     sqlite_desk.asked("cookie", ("m_cookie",))
     wrote = Observation(session_id="s_1", wrote="The session cookie is HttpOnly and lives, I think.")
     assert sqlite_desk.learning.observe(sqlite_desk.scope, wrote).events == ()
-
-
-def test_asking_nearly_the_same_again_says_that_nothing_was_found(desk: Desk) -> None:
-    first = desk.asked("cookie lifetime of sessions", OTHERS)
-    desk.clock.advance(seconds=20)
-    second = desk.asked("lifetime of the sessions cookie")
-    desk.read("m_1")
-    assert desk.kinds(first) == [EventType.RE_SEARCH]
-    assert desk.events(first)[0].metadata["again"] == second
-    assert EventType.RE_SEARCH not in desk.kinds(second)
-
-
-def test_what_was_chosen_from_or_asked_much_later_was_not_in_vain(sqlite_desk: Desk) -> None:
-    desk = sqlite_desk
-    chosen = desk.chosen("cookie lifetime")
-    late = desk.asked("cookie lifetime", OTHERS)
-    desk.clock.advance(hours=1)
-    desk.chosen("cookie lifetime")
-    assert EventType.RE_SEARCH not in desk.kinds(chosen, late)
-
-
-def test_likeness_by_hand() -> None:
-    assert alike("cookie lifetime", "Lifetime: COOKIE?") == 1.0
-    assert alike("cookie lifetime", "cookie jar") == pytest.approx(1 / 3)
-    assert alike("???", "") == 0.0
 
 
 def test_loading_a_memory_in_a_session_is_a_read(desk: Desk) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from assay.errors import BadValue
 from assay.memory.learning.policy import (
     DENYLIST,
+    AskedQuestion,
     Facts,
     Limits,
     Opening,
@@ -189,12 +190,40 @@ def test_after_a_stop_an_older_approval_counts_no_more() -> None:
     assert closed(opening(approved_at=at, killed_at=at - SECOND)) == []
 
 
-def test_evidence_needs_two_sessions_and_among_several_two_principals() -> None:
-    assert not POLICY.enough(["s_1"], ["ada"], shared=False)
-    assert not POLICY.enough(["s_1", "s_1"], ["ada", "bob"], shared=False)
-    assert POLICY.enough(["s_1", "s_2"], ["ada", "ada"], shared=False)
-    assert not POLICY.enough(["s_1", "s_2"], ["ada", "ada"], shared=True)
-    assert POLICY.enough(["s_1", "s_2"], ["ada", "bob"], shared=True)
+def test_evidence_needs_six_sessions_and_among_several_two_principals() -> None:
+    six = [f"s_{number}" for number in range(6)]
+    assert not POLICY.enough(six[:5], ["ada"] * 5, shared=False)
+    assert not POLICY.enough([*six[:5], "s_0"], ["ada", "bob"] * 3, shared=False)
+    assert POLICY.enough(six, ["ada"] * 6, shared=False)
+    assert not POLICY.enough(six, ["ada"] * 6, shared=True)
+    assert POLICY.enough(six, ["ada", *["bob"] * 5], shared=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "often"),
+    [
+        ([(6, 6)], True),
+        ([(40, 6)], True),
+        ([(41, 6)], False),
+        ([(6, 6), (2, 0)], True),
+        ([(6, 6), (3, 0)], False),
+        ([(6, 5), (9, 1)], True),
+    ],
+)
+def test_a_memory_is_chosen_in_15_of_100_searches_and_for_no_question_in_vain(
+    asked: list[tuple[int, int]], often: bool
+) -> None:
+    assert POLICY.chosen_often([AskedQuestion(*counts) for counts in asked]) is often
+
+
+@pytest.mark.parametrize(
+    ("days", "trials", "noisy", "proven"),
+    [(7, 10, False, True), (6.9, 10, False, False), (7, 9, False, False), (7, 10, True, False)],
+)
+def test_a_term_leaves_the_shadow_after_its_own_week_and_trials(
+    days: float, trials: int, noisy: bool, proven: bool
+) -> None:
+    assert POLICY.is_proven(START, trials, noisy=noisy, now=START + timedelta(days=days)) is proven
 
 
 def test_every_safeguard_can_be_switched_off_for_an_experiment() -> None:

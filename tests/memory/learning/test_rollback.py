@@ -64,10 +64,9 @@ def test_a_term_falls_with_the_evidence_of_its_writer(sqlite_desk: Desk) -> None
     desk = sqlite_desk
     desk.clock.advance(days=10)
     desk.on()
-    desk.chosen("quagga", session="s_1", principal="eve")
-    desk.chosen("quagga", session="s_2", principal="bob")
-    desk.chosen("okapi", "m_d", session="s_3", principal="bob")
-    desk.chosen("okapi", "m_d", session="s_4", principal="ada")
+    for number in range(6):
+        desk.chosen("quagga", session=f"s_{number}", principal="bob" if number else "eve")
+        desk.chosen("okapi", "m_d", session=f"t_{number}", principal="bob" if number else "ada")
     desk.learning.catch_up(desk.scope)
     assert desk.terms("shadow") == ["okapi", "quagga"]
     assert desk.learning.roll_back(desk.scope, Which(writer="eve")).terms == 1
@@ -81,9 +80,9 @@ def test_a_term_that_was_taken_back_needs_new_evidence(sqlite_desk: Desk) -> Non
     desk.learn("quagga")
     desk.learning.roll_back(desk.scope, Which(memory_id="m_1"))
     desk.clock.advance(hours=8)
-    desk.learn("quagga", sessions=("s_3",))
+    desk.learn("quagga", sessions=tuple(f"late_{number}" for number in range(5)))
     assert desk.terms("shadow") == []
-    desk.learn("quagga", sessions=("s_4",))
+    desk.learn("quagga", sessions=("late_5",))
     assert desk.terms("shadow") == ["quagga"]
 
 

@@ -39,6 +39,19 @@ WORDS = st.lists(st.sampled_from("abcde"), max_size=12)
         ("All laptops are encrypted.", "Some laptops are encrypted.", "all / some"),
         ("Admins have access.", "Only admins have access.", "onli in one of them"),
         ("Prefer tabs over spaces.", "Prefer spaces over tabs.", "order around over: tab / space"),
+        ("Maria reports to Tom.", "Tom reports to Maria.", "order around report: maria / tom"),
+        (
+            "Money moves from savings to checking.",
+            "Money moves from checking to savings.",
+            "order around to: save / check",
+        ),
+        ("Anna mentors Ben in the team.", "Ben mentors Anna in the team.", "order around mentor: anna / ben"),
+        (
+            "Use the monthly rate of the bank rather than the rate on the card.",
+            "Use the rate on the card rather than the monthly rate of the bank.",
+            "order around rather: bank month / card",
+        ),
+        ("Do not cache prices; log totals.", "Cache prices; do not log totals.", "negation: 1 / 0"),
         ("We format code with black.", "We format code with ruff.", "black / ruff"),
         ("It is checked by the importer.", "It is no longer checked by the importer.", "negation: 0 / 1"),
         ("Payments go through the bank.", "Payments were moved to a provider.", "says that something changed (move)"),
@@ -69,6 +82,13 @@ def test_a_contradiction_is_found_and_named(old: str, new: str, reason: str) -> 
         ("First this. Then that happens.", "Then that happens. First this."),
         ("It was refreshed in 2024; due in 2034. Keep the card.", "It was refreshed in 2024; due in 2034."),
         ("The gateway calls the service.", "The service is called by the gateway."),
+        ("The spare tyre lies under the mat in the boot.", "Under the mat in the boot lies the spare tyre."),
+        ("The keeper of the key is Lena next door.", "Lena next door is the keeper of the key."),
+        (
+            "A 429 from the partner means the job pauses for a minute.",
+            "The job pauses for a minute after a 429 from the partner.",
+        ),
+        ("No deploys before a holiday, except for fixes.", "Before a holiday no deploys; fixes are excepted."),
     ],
 )
 def test_another_wording_of_the_same_agrees_and_adds_nothing(old: str, new: str) -> None:

@@ -35,9 +35,9 @@ def test_a_note_that_says_nothing_by_hand() -> None:
     found = score_quality(draft("note", "ok thanks"))
 
     assert parts(found) == pytest.approx(
-        {"title": 0, "triggers": 0, "length": 2 / 12, "structure": 0.5, "metadata": 0, "signal": 0}
+        {"title": 0, "triggers": 0, "length": 0, "structure": 0.5, "metadata": 0, "signal": 0}
     )
-    assert found.score == pytest.approx(0.2 / 6 + 0.05)
+    assert found.score == pytest.approx(0.05)
     assert found.score < REJECT_BELOW
 
 
@@ -48,6 +48,18 @@ def test_a_note_that_says_nothing_by_hand() -> None:
         ("Learning rate", "lr = 3e-4"),
         ("Decision", "We chose RabbitMQ because routing is what we need."),
         ("wifi channel", "channel 11"),
+        ("Wifi", "Wifi password is on the router"),
+        ("Deploys", "Tuesdays only"),
+        ("VAT", "VAT is 21 %"),
+        ("Room", "123"),
+        ("DNS", "1.1.1.1"),
+        ("MAX_RETRIES", "MAX_RETRIES=5"),
+        ("x1", "x1 carbon, BIOS 1.42"),
+        ("Wert", "Der Wert ist zu hoch"),
+        ("密码", "在抽屉里"),
+        ("Does the VPN need MFA?", "Yes."),
+        ("Go or Rust?", "Rust"),
+        ("Reminder", "Pay rent"),
     ],
 )
 def test_a_short_fact_is_worth_keeping(title: str, body: str) -> None:
@@ -62,10 +74,33 @@ def test_a_short_fact_is_worth_keeping(title: str, body: str) -> None:
         ("...", "?!"),
         ("todo", "todo"),
         ("hello", "hello hello, okay okay, thanks"),
+        ("lol", "lol"),
+        ("asdf", "qwer zxcv"),
+        ("x1", "1234567890"),
+        ("abc", "aaaa bbbb cccc dddd"),
+        ("y", "fine"),
+        ("Reminder", "remember this"),
+        ("sdfkjh", "lkjsdf sdfjkh"),
+        ("one", "two three four"),
+        ("test1", "test2 test3"),
+        ("哈哈", "哈哈哈哈哈"),
+        ("ready?", "ok"),
     ],
 )
 def test_noise_is_not(title: str, body: str) -> None:
     assert score_quality(draft(title, body)).score < REJECT_BELOW
+
+
+def test_no_label_or_length_makes_a_note_of_a_text_that_tells_nothing() -> None:
+    junk = draft("The lol thing", "- lol\n" * 40, triggers=("one", "two"), tags=("a",), folder="b")
+    found = score_quality(junk)
+
+    assert {name: value for name, value in parts(found).items() if value} == {
+        "triggers": 1,
+        "structure": 1,
+        "metadata": 1,
+    }
+    assert found.score < REJECT_BELOW
 
 
 def test_a_long_text_needs_some_structure() -> None:

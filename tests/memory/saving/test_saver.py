@@ -111,17 +111,32 @@ def test_a_restatement_is_rejected_and_the_duplicate_named(saver: Saver, store: 
     assert save.enforced
 
 
-def test_while_the_gate_warns_a_duplicate_is_stored_and_counted(saver: Saver, store: Store, scope: Scope) -> None:
+def test_while_the_gate_warns_an_exact_copy_is_merged_and_counted(saver: Saver, store: Store, scope: Scope) -> None:
+    first = saver.save(scope, draft(triggers=("rate limit",)))
+    second = saver.save(scope, draft(triggers=("throttling",)))
+
+    assert (second.decision, second.memory_id) == (SaveDecision.MERGE, first.memory_id)
+    assert second.would_reject == "near_duplicate"
+    assert [step(second, name) for name in ("near_duplicate", "reconsolidation")] == ["would_reject", "merge"]
+    [kept] = stored(store, scope)
+    assert (kept.frequency, kept.triggers) == (2, ("rate limit", "throttling"))
+    with store.reading(scope) as work:
+        assert work.saves.counts().would_reject == {"near_duplicate": 1}
+
+
+def test_while_the_gate_warns_an_exact_copy_is_stored_when_reconsolidation_is_off(
+    saver: Saver, flags: Flags, store: Store, scope: Scope
+) -> None:
+    flags.turn(store, scope, "reconsolidation", "off")
     saver.save(scope, draft())
     second = saver.save(scope, draft())
 
     assert (second.decision, second.would_reject) == (SaveDecision.STORE, "near_duplicate")
     assert len(stored(store, scope)) == 2
-    with store.reading(scope) as work:
-        assert work.saves.counts().would_reject == {"near_duplicate": 1}
 
 
 POOR = draft(title="note", body="ok thanks")
+ALSO_POOR = draft(title="hey", body="hmm lol")
 
 
 def test_the_gate_warns_for_fourteen_days_and_then_until_it_is_reviewed(
@@ -130,7 +145,7 @@ def test_the_gate_warns_for_fourteen_days_and_then_until_it_is_reviewed(
     assert saver.save(scope, POOR).would_reject == "quality"
     clock.advance(days=13, hours=23)
     flags.review(store, scope, "save_quality_gate")
-    assert saver.save(scope, POOR).decision is SaveDecision.STORE
+    assert saver.save(scope, ALSO_POOR).decision is SaveDecision.STORE
     clock.advance(hours=1)
 
     rejected = saver.save(scope, POOR)
@@ -141,7 +156,7 @@ def test_the_gate_warns_for_fourteen_days_and_then_until_it_is_reviewed(
 def test_the_gate_goes_on_warning_when_nobody_reviews_it(saver: Saver, scope: Scope, clock: FixedClock) -> None:
     saver.save(scope, POOR)
     clock.advance(days=100)
-    assert saver.save(scope, POOR).decision is SaveDecision.STORE
+    assert saver.save(scope, ALSO_POOR).decision is SaveDecision.STORE
 
 
 @pytest.mark.usefixtures("enforced")
@@ -153,6 +168,17 @@ def test_a_draft_of_poor_quality_leaves_no_memory_but_its_decision(saver: Saver,
     with store.reading(scope) as work:
         [save] = work.saves.recent()
     assert (save.memory_id, save.decision) == (None, SaveDecision.REJECT)
+
+
+@pytest.mark.usefixtures("enforced")
+@pytest.mark.parametrize(
+    ("title", "body"), [("lol", "lol"), ("asdf", "qwer zxcv"), ("x1", "1234567890"), ("Reminder", "remember this")]
+)
+def test_the_enforced_gate_refuses_junk(saver: Saver, store: Store, scope: Scope, title: str, body: str) -> None:
+    outcome = saver.save(scope, draft(title, body, triggers=("a b", "c d"), tags=("x", "y")))
+
+    assert (outcome.decision, outcome.memory_id) == (SaveDecision.REJECT, None)
+    assert stored(store, scope) == []
 
 
 def test_without_the_gate_nothing_is_compared(saver: Saver, store: Store, scope: Scope) -> None:

@@ -21,6 +21,7 @@ def hit(name: str, *tokens: int) -> Hit:
             HitPassage(position=place, text=f"{name}{place}", heading_path="", tokens=count)
             for place, count in enumerate(tokens)
         ),
+        best_position=0,
         tier=Tier.NORMAL,
         folder="",
         rel_path="",

@@ -75,7 +75,7 @@ def test_a_lowered_mode_says_so_and_why() -> None:
 @pytest.mark.parametrize(
     ("budget", "used", "expected"),
     [
-        (None, 10_000, PressureReading(Pressure.NONE, 0.0)),
+        (None, 10_000, PressureReading(Pressure.NONE, None)),
         (1000, 0, PressureReading(Pressure.NONE, 0.0)),
         (1000, 499, PressureReading(Pressure.NONE, 0.499)),
         (1000, 500, PressureReading(Pressure.LOW, 0.5)),

@@ -179,7 +179,7 @@ class Shortest:
     name = "shortest"
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.floating]:
-        return np.array([-float(len(text)) for text in texts])
+        return np.array([1.0 / len(text) for text in texts])
 
 
 class Broken(Shortest):

@@ -88,13 +88,13 @@ class Scripted:
         return np.array(self.scores)
 
 
-def test_a_cross_encoder_orders_the_first_and_leaves_the_rest_behind_them() -> None:
-    encoder = Scripted(0.1, 4.0, 0.1)
-    assert rerank_with(encoder, "q", ["a", "b", "c", "d"], ["A", "B", "C", "D"], 3) == ["b", "a", "c", "d"]
+def test_a_cross_encoder_orders_candidates_and_equals_keep_their_order() -> None:
+    encoder = Scripted(0.1, 0.9, 0.1)
+    assert rerank_with(encoder, "q", ["a", "b", "c"], ["A", "B", "C"]) == [("b", 0.9), ("a", 0.1), ("c", 0.1)]
     assert encoder.asked == [("q", ["A", "B", "C"])]
 
 
-@pytest.mark.parametrize("scores", [(1.0,), (1.0, float("nan")), (1.0, float("inf")), (1.0, 2.0, 3.0)])
+@pytest.mark.parametrize("scores", [(1.0,), (1.0, float("nan")), (1.0, 1.5), (-0.1, 0.5), (1.0, 0.2, 0.3)])
 def test_a_cross_encoder_that_answers_wrongly_is_refused_by_name(scores: tuple[float, ...]) -> None:
     with pytest.raises(BadValue, match="cross-encoder 'scripted'"):
-        rerank_with(Scripted(*scores), "q", ["a", "b"], ["A", "B"], 5)
+        rerank_with(Scripted(*scores), "q", ["a", "b"], ["A", "B"])

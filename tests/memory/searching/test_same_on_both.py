@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from pathlib import Path
 
 import pytest
@@ -61,4 +62,8 @@ def test_both_back_ends_give_the_same_lists_and_the_same_order(
             [one.number for one in replay(their_line.candidates, theirs.fusion, weights)],
         ]
         assert fused[0] == fused[1]
+        ours_of_all, theirs_of_all = (shelf.search(query, explain=True).cosines for shelf in shelves)
+        assert ours_of_all is not None
+        assert theirs_of_all is not None
+        assert astuple(ours_of_all) == pytest.approx(astuple(theirs_of_all), abs=1e-5)
     stores[0].close()

@@ -89,6 +89,27 @@ def test_the_same_search_twice_gives_the_same_scores(filled: Shelf) -> None:
     ]
 
 
+def test_an_explained_search_says_how_near_the_query_is_to_the_store_as_a_whole(filled: Shelf) -> None:
+    found = filled.search("session cookie", explain=True)
+    assert found.cosines is not None
+    votes = [
+        vote.score
+        for hit in found
+        if hit.explanation is not None
+        for passage in hit.explanation.passages
+        for vote in passage.votes
+        if vote.channel is Channel.VECTOR
+    ]
+    assert found.cosines.mean < max(votes)
+    assert found.cosines.passages >= len(votes)
+    narrowed = filled.search("session cookie", explain=True, filters=Filters(folder="decisions")).cosines
+    assert narrowed is not None
+    assert narrowed.passages < found.cosines.passages, "only what may be found is compared"
+    assert filled.search("session cookie").cosines is None
+    by_words = filled.search("session cookie", explain=True, channels=(Channel.BM25,))
+    assert by_words.cosines is None, "no vector was compared"
+
+
 def test_filters_hold_whatever_the_channel(filled: Shelf) -> None:
     def found(**filters: Any) -> set[str]:
         return set(ids(filled.search("sign in session cookie release noon", filters=Filters(**filters))))

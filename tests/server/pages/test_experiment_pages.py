@@ -55,19 +55,24 @@ def test_a_split_with_one_dead_arm_is_not_called_better(services: Services, clie
 def test_a_paired_test_without_votes_and_shadow_says_where_votes_come_from(
     services: Services, client: TestClient
 ) -> None:
+    services.engine.flags.turn(services.engine.store, OWN, FLAG, "off")
     ladder_of(services.engine).trials.begin(OWN, FLAG, kind=VoteKind.PAIRED)
     page = client.get(PAGE).text
+    assert "No vote can come yet. The shadow of mmr is off" in page
     assert "no votes yet" in page
     assert "50 %" not in re.sub(r"<option.*?</option>", "", page)
     assert f"assay shadow replay {FLAG}" in page
 
 
 def test_a_paused_test_is_resumed_over_http_and_on_the_page(services: Services, client: TestClient) -> None:
+    services.engine.flags.turn(services.engine.store, OWN, FLAG, "off")
     ladder_of(services.engine).trials.begin(OWN, FLAG, kind=VoteKind.PAIRED)
     ladder_of(services.engine).trials.pause(OWN, FLAG, "for lunch")
     assert "Resume the test" in client.get(PAGE).text
     reply = client.post(f"/api/tests/{FLAG}/resume")
-    assert reply.json() == {"feature_id": FLAG, "attempt": 1, "kind": "paired", "status": "running", "votes": 0}
+    told = reply.json()
+    assert "The shadow of mmr is off" in told.pop("no_votes_because")
+    assert told == {"feature_id": FLAG, "attempt": 1, "kind": "paired", "status": "running", "votes": 0}
     assert client.post(f"/api/tests/{FLAG}/resume").status_code in {409, 422}
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.routing import Route
@@ -22,7 +23,7 @@ from assay.analysis.prompts import PromptBook, with_sentence
 from assay.evaluation.running.runner import Running
 from assay.evaluation.running.runner import run as run_system
 from assay.judging.prompts import read_bundled
-from assay.records import Draft, Tier
+from assay.records import Draft, TaskOutcome, TaskReport, Tier
 from assay.records.access import Access
 from assay.records.datasets import Case, Dataset, Document, Grade
 from assay.records.research_log import ResearchSession
@@ -113,6 +114,21 @@ def test_the_overview_counts_distinct_questions(tmp_path: Path) -> None:
     assert "1 distinct, worth 1.0 independent ones" in page
     assert found["asked_again"]["questions"] == 1
     assert found["pass_rate"]["low"] < 0.3
+
+
+def test_the_overview_compares_the_searches_of_tasks_by_outcome(tmp_path: Path) -> None:
+    known: dict[str, Any] = {"knowledge": 0.5, "uncertainty": 0.5, "context": 0.5}
+    with services_at(tmp_path) as services, reaching(services, pages=True) as client:
+        assert "data-tasks" not in client.get("/evaluation").text
+        for task, outcome in (("t1", TaskOutcome.DONE), ("t2", TaskOutcome.FAILED)):
+            services.engine.preflight(OWN, TaskReport(task_id=task, session_id=task, **known))
+            services.engine.postflight(OWN, TaskReport(task_id=task, outcome=outcome, **known))
+        page = client.get("/evaluation").text
+        told = client.get("/api/tasks/outcomes").json()
+    assert "data-tasks" in page
+    assert "2 ended tasks of all time, 2 without searches." in page
+    assert told["comparisons"][0]["conclusion"] in page
+    assert "0 of 1" in page
 
 
 def test_prompts_asked_different_questions_get_no_verdict_on_the_page(tmp_path: Path) -> None:
@@ -475,3 +491,18 @@ def test_a_vote_that_changes_nothing_is_not_called_counted(tmp_path: Path) -> No
     assert "Counted as useful" in told[0]
     assert "Counted as useful" not in told[1]
     assert "Not counted: you have voted before" in told[1]
+
+
+def test_the_memory_page_tells_what_each_channel_found(tmp_path: Path) -> None:
+    with services_at(tmp_path) as services, reaching(services, pages=True) as client:
+        services.engine.saver.save(OWN, Draft(title="Tea", body="The tea is in the left cupboard."))
+        assert "No search of the last 30 days is logged" in client.get("/memory").text
+        found = client.post("/api/memory/search", json={"query": "tea cupboard", "session_id": "s1"}).json()
+        memory_id = found["hits"][0]["memory_id"]
+        client.post(f"/api/memory/{memory_id}/validate", json={"was_useful": True, "session_id": "s1"})
+        page = re.sub(r"<[^>]+>", " ", client.get("/memory").text)
+        told = client.get("/api/attribution").json()
+    assert "1 search of the last 30 days: 1 result shown, 1 of them used" in page
+    words = next(channel for channel in told["channels"] if channel["channel"] == "bm25")
+    assert (words["found_share"], words["used_found_share"]) == (1.0, 1.0)
+    assert re.search(r"bm25\s+1\s+100\.0%\s+0\.0%\s+100\.0%\s+0\.0%", page)

@@ -4,7 +4,7 @@ Memories:
 - `memories`: save, update, list, show, link, why, restore.
 - `search`: search, validate, rate, observe.
 - `documents`: ingest, import, export.
-- `sessions`: session and task.
+- `sessions`: session, attribution and task.
 - `learn`: what was learned from use, and its approval.
 - `erasure`: forget, rescan, retention.
 - `checkpoint`: whole copies of the store.
@@ -17,6 +17,7 @@ Questions:
 Evaluation:
 - `dataset`: imports, checks, splits, builds and writes golden datasets.
 - `label`: grades candidates of questions.
+- `judgments`: grades of what searches found, and which of them count.
 - `run`: runs a system over a dataset.
 - `measure`: measures run files against judgments.
 - `compare`: compares runs over the same cases.
@@ -30,6 +31,7 @@ Changes:
 - `experiment`: experiment and simulate.
 - `tune`: measures which value a setting should have.
 - `flag`: feature flags.
+- `variant`: other configurations and systems under names of their own.
 - `shadow`: treatments that run beside what is shown.
 - `ladder`: tests, graduates and rolls back a change.
 

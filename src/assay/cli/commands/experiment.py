@@ -288,6 +288,9 @@ def _format_simulate(judged: SimulationJudgment, *, unsafe: bool) -> Iterator[st
 def _simulation_lines(one: Simulated, *, unsafe: bool) -> Iterator[str]:
     votes = f"{one.votes:,} votes ({one.counted:,} counted)"
     yield f"seed {one.seed}: {one.reads:,} reads, {votes}, {one.learned:,} terms learned"
+    noise = "not known" if one.noise is None else f"{one.noise:.1%}"
+    wrong = f"{one.applied} applied, {one.misleading} of them misleading by the dataset's grades"
+    yield f"  noise by users' choices {noise}; {wrong}"
     begun = "never applied" if one.applied_from is None else f"applied from round {one.applied_from} on"
     yield f"  learned triggers were {begun}{'; no safeguard was on' if unsafe else ''}"
     if one.stopped:

@@ -9,13 +9,20 @@ import typer
 
 from assay.cli.surface import Surface, command
 from assay.formats.grid import grid
-from assay.records.flags import FlagState
+from assay.records.flags import Flag, FlagState
 from assay.verbs import flags as flag_verbs
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="A flag; `assay flag list` has them all.")]
 ValueArgument = Annotated[str, typer.Argument(metavar="VALUE", help="on, off, or the percentage that sees it.")]
 ShadowOption = Annotated[
     bool | None, typer.Option("--shadow/--no-shadow", help="Whether it also runs unseen, beside what is shown.")
+]
+GraduatesOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--graduates-itself/--person-graduates",
+        help="Whether it is given to everybody as soon as all conditions hold, or a person decides.",
+    ),
 ]
 
 
@@ -48,9 +55,15 @@ def register(app: typer.Typer) -> None:
         _turn(surface, name, "off")
 
     @command(group, "set")
-    def set_value(surface: Surface, name: NameArgument, value: ValueArgument, shadow: ShadowOption = None) -> None:
+    def set_value(
+        surface: Surface,
+        name: NameArgument,
+        value: ValueArgument,
+        shadow: ShadowOption = None,
+        graduates_itself: GraduatesOption = None,
+    ) -> None:
         """Give a flag a value, such as 25%, and say whether it runs in the shadow."""
-        _turn(surface, name, value, shadow=shadow)
+        _turn(surface, name, value, shadow=shadow, graduates_itself=graduates_itself)
 
     @command(group, "review")
     def review(surface: Surface, name: NameArgument) -> None:
@@ -58,11 +71,16 @@ def register(app: typer.Typer) -> None:
         _tell(surface, surface.call(flag_verbs.REVIEW, create=True, name=name))
 
 
-def _turn(surface: Surface, name: str, value: str, *, shadow: bool | None = None) -> None:
+def _turn(
+    surface: Surface, name: str, value: str, *, shadow: bool | None = None, graduates_itself: bool | None = None
+) -> None:
     from assay.flags import percent_of  # noqa: PLC0415 - the extra "memory"
 
     percent = percent_of(value, f"the flag {name}")
-    _tell(surface, surface.call(flag_verbs.SET, create=True, name=name, percent=percent, shadow=shadow))
+    state = surface.call(
+        flag_verbs.SET, create=True, name=name, percent=percent, shadow=shadow, graduates_itself=graduates_itself
+    )
+    _tell(surface, state)
 
 
 def _tell(surface: Surface, state: FlagState) -> None:
@@ -79,11 +97,16 @@ def _lines(state: FlagState) -> Iterator[str]:
         ("default", "on" if flag.default else "off"),
         ("shadow", "on" if state.shadow else "off"),
         ("owner", flag.owner),
-        ("graduates", f"at +{flag.graduation_threshold:g} after {flag.minimum_samples} queries"),
+        ("graduates", f"at +{flag.graduation_threshold:g} after {flag.minimum_samples} queries, {_by_whom(flag)}"),
         ("active since", f"{state.activated_at:%Y-%m-%d %H:%M}" if state.activated_at else "not used yet"),
+        ("changed", f"{state.updated_at:%Y-%m-%d %H:%M}" if state.updated_at else "not yet"),
         ("reviewed", f"{state.reviewed_at:%Y-%m-%d %H:%M}" if state.reviewed_at else "not yet"),
     ]
     yield from grid(facts, indent="  ")
+
+
+def _by_whom(flag: Flag) -> str:
+    return "by itself" if flag.graduates_itself else "when a person says so"
 
 
 def _row(state: FlagState) -> tuple[str, str, str, str]:

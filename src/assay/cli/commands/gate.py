@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from assay.cli.runs import RunArgument, RunsOption, SeedOption, lookup
+from assay.cli.runs import RunArgument, RunsOption, SeedOption, has_store, lookup, writing_rows
 from assay.cli.surface import Surface, command
+from assay.clock import SystemClock
 from assay.errors import AssayError, InputError
 from assay.evaluation.ci import Outputs, find_step_summary, step_summary
 from assay.evaluation.gating import GateOptions, Verdict
 from assay.evaluation.gating.rules import answer, ask
-from assay.evaluation.gating.verdict import Status, order_rulings, word
+from assay.evaluation.gating.verdict import Question, Status, order_rulings, word
 from assay.evaluation.lookup import Lookup
 from assay.evaluation.readings import Reading
+from assay.evaluation.result_rows import keep_regression, regression_row
 from assay.evaluation.self_test import self_test
 from assay.formats.grid import grid
 from assay.verbs import runs as run_verbs
@@ -97,9 +100,12 @@ def register(app: typer.Typer) -> None:
         with outputs.replacing(run=run, baseline=against):
             if summary and chosen is None:
                 step_summary()  # raises: there is none
-            verdict = _apply_gate(lookup(surface, runs), run, against, options(), outputs)
+            verdict, question = _apply_gate(lookup(surface, runs), run, against, options(), outputs)
+        note = _store_verdict(surface, question, verdict)
         surface.show(run_verbs.GATE, verdict.result(), _format_verdict(verdict, verbose=surface.common.verbose))
         surface.caveats(verdict.caveats)
+        if note:
+            surface.note(note)
         raise typer.Exit(verdict.exit_code)
 
 
@@ -128,13 +134,25 @@ def _file_after(option: str, arguments: Sequence[str]) -> Path | None:
     return Path(found) if found else None
 
 
-def _apply_gate(place: Lookup, run: str, against: str | None, options: GateOptions, outputs: Outputs) -> Verdict:
-    """The verdict, with its files written."""
+def _apply_gate(
+    place: Lookup, run: str, against: str | None, options: GateOptions, outputs: Outputs
+) -> tuple[Verdict, Question]:
+    """The verdict, with its files written, and what it answers."""
     reading = place.run(run)
     question = ask(reading, None if against is None else place.baseline(against), options)
     verdict = answer(question)
     outputs.write(verdict, question.compared, baseline=against or "")
-    return verdict
+    return verdict, question
+
+
+def _store_verdict(surface: Surface, question: Question, verdict: Verdict) -> str:
+    """Also keep a row in the store, if there is one. If the store refuses it, the verdict only gets a note."""
+    if not has_store(surface):
+        return ""
+    row = regression_row(
+        question.run, question.compared, verdict, at=SystemClock().now(), metric=question.options.metric
+    )
+    return keep_regression(row, partial(writing_rows, surface))
 
 
 def _format_verdict(verdict: Verdict, *, verbose: bool) -> str:

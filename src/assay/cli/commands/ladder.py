@@ -12,16 +12,19 @@ import typer
 from assay import wiring
 from assay.cli.commands.shadow import FlagArgument
 from assay.cli.surface import Surface, command
+from assay.evaluation.comparison import compare_two
 from assay.evaluation.datasets import load_dataset
 from assay.evaluation.gating import GateOptions, judge
 from assay.evaluation.gating.verdict import Status
 from assay.evaluation.readings import reading_of
+from assay.evaluation.result_rows import regression_row
 from assay.evaluation.results import RunResult
+from assay.evaluation.running.own_memory import share_held
 from assay.evaluation.running.planning import RunOptions
-from assay.evaluation.running.runner import run_dataset, share_held
+from assay.evaluation.running.runner import as_row, run_dataset
 from assay.formats.grid import grid
 from assay.records.datasets import Dataset
-from assay.records.flags import LadderPage, LadderStep, StepOutcome, TrialStanding, VoteKind
+from assay.records.flags import LadderPage, LadderStep, ShadowSummary, StepOutcome, TrialStanding
 from assay.verbs import flags as flag_verbs
 from assay.verbs import ladder as ladder_verbs
 
@@ -78,11 +81,8 @@ def _climbing(group: typer.Typer) -> None:
         test = surface.call(ladder_verbs.BEGIN, create=True, feature_id=flag, kind=kind)
         text = f"Attempt {test.attempt} at {flag} began. Votes come with use: `assay ladder collect {flag}`."
         surface.show(ladder_verbs.BEGIN, test, text)
-        if test.kind is VoteKind.PAIRED and not surface.call(flag_verbs.SHOW, name=flag).shadow:
-            surface.note(
-                f"Paired votes come from judged shadow runs, and the shadow of {flag} is off. Replay past searches with"
-                f" `assay shadow replay {flag}`, or switch the shadow on and begin again."
-            )
+        if test.no_votes_because:
+            surface.note(f"No vote can come yet. {test.no_votes_because}")
 
     @command(group, "pause")
     def pause(surface: Surface, flag: FlagArgument, why: WhyOption = None) -> None:
@@ -102,7 +102,8 @@ def _climbing(group: typer.Typer) -> None:
         """Turn what was seen since the last time into votes, and decide what can be decided."""
         found = surface.call(ladder_verbs.COLLECT, create=True, feature_id=flag)
         decided = "" if found.step is None else f" {found.step.outcome}: {found.step.sentence}"
-        surface.show(ladder_verbs.COLLECT, found, f"{found.votes} votes.{decided}")
+        because = f" {found.no_votes_because}" if found.no_votes_because else ""
+        surface.show(ladder_verbs.COLLECT, found, f"{found.votes} votes.{decided}{because}")
 
 
 def _standing_there(group: typer.Typer) -> None:
@@ -135,12 +136,20 @@ def _offline(surface: Surface, flag: str, name: str) -> LadderStep:
     from assay.online.ladder import offline_evidence  # noqa: PLC0415 - the extra "memory"
 
     dataset = load_dataset(name, registry=wiring.registry_of(surface.settings))
-    control, treatment = (_run(surface, dataset, f"assay:flags.{flag}={side}") for side in ("off", "on"))
+    change = surface.call(flag_verbs.SHOW, create=True, name=flag).flag
+    specs = ("assay", change.spec) if change.spec else (f"assay:flags.{flag}=off", f"assay:flags.{flag}=on")
+    control, treatment = (_run(surface, dataset, spec) for spec in specs)
     verdict = judge(reading_of(treatment), None, GateOptions(floors=surface.settings.floors))
     passed = verdict.status is not Status.FAIL
+    compared = compare_two(reading_of(control), reading_of(treatment))
     with wiring.open_engine(surface.settings) as engine:
-        with engine.store.reading(surface.scope) as work:
-            own = share_held(work, [document.id for document in dataset.documents])
+        at = engine.clock.now()
+        with engine.store.writing(surface.scope) as work:
+            own = share_held(work, dataset.documents)
+            # Neither side counts for evaluation cycles: each is one flag away from what the memory does.
+            for side in (control, treatment):
+                work.results.add(as_row(side, dataset=dataset, feature_id=flag))
+            work.results.add(regression_row(compared.treatment, compared, verdict, at=at, feature_id=flag))
         evidence = offline_evidence(control, treatment, gate_passed=passed, rng=np.random.default_rng(0), own_share=own)
         return wiring.ladder_of(engine).offline(surface.scope, flag, evidence)
 
@@ -167,11 +176,32 @@ def _page(page: LadderPage) -> Iterator[str]:
         yield ""
         found = f"{page.shadow.runs} runs{', ' if classes else ''}{classes}"
         yield f"Shadow: {found}; {page.shadow.problems} failed, {page.shadow.dropped} searches dropped."
+        yield from _agreement(page.shadow)
     yield ""
     yield "Graduation"
     yield from grid(
         [(condition.name, MARKS[condition.holds], condition.sentence) for condition in page.conditions], indent="  "
     )
+
+
+def _agreement(shadow: ShadowSummary) -> Iterator[str]:
+    """How alike the lists were, and which differ most."""
+    if shadow.agreement is not None:
+        alike = shadow.agreement
+        yield (
+            f"  lists: overlap {_mean(alike.set_overlap)}, RBO {_mean(alike.rbo)}, tau {_mean(alike.rank_correlation)},"
+            f" {_mean(alike.order_differences)} pairs in another order; another first result in {alike.top_changed}"
+        )
+    if shadow.mean_mrr_delta is not None and shadow.mean_ndcg_delta is not None:
+        gained = f"mrr@5 {shadow.mean_mrr_delta:+.3f}, ndcg@10 {shadow.mean_ndcg_delta:+.3f}"
+        yield f"  {gained} over {shadow.judged} judged searches"
+    for search in shadow.most_changed:
+        moved = [f"+{memory_id}" for memory_id in search.entered] + [f"-{memory_id}" for memory_id in search.left]
+        yield f"  {search.query_id} {search.classified}: {' '.join(moved) or 'another order'}"
+
+
+def _mean(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
 
 
 def _test(test: TrialStanding) -> Iterator[str]:
@@ -190,8 +220,12 @@ def _test(test: TrialStanding) -> Iterator[str]:
         yield f"  {test.repeats} repeated searches have no vote: their query had voted"
     if test.split is not None:
         yield f"  split: {test.split.sentence}"
+    for name, sides in test.outcomes.items():
+        yield f"  {name} {sides.control:.3f} without it, {sides.treatment:.3f} with it"
     if test.withheld:
         yield f"  {test.withheld}"
+    if test.no_votes_because:
+        yield f"  no vote can come: {test.no_votes_because}"
 
 
 def _line(step: LadderStep) -> tuple[str, ...]:

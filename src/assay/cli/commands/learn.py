@@ -10,7 +10,7 @@ import typer
 
 from assay.cli.surface import Surface, command
 from assay.formats.grid import grid
-from assay.records.learning import LearnedTerm, LearningChange, LearningStatus, RolledBack
+from assay.records.learning import CycleRun, LearnedTerm, LearningChange, LearningStatus, RolledBack
 from assay.verbs import learning as learning_verbs
 
 MemoryOption = Annotated[str | None, typer.Option("--memory", metavar="ID", help="Of this memory.")]
@@ -98,9 +98,17 @@ def _lines(stands: LearningStatus) -> Iterator[str]:
     if stands.killed_at is not None:
         facts.append(("stopped", f"{_day(stands.killed_at)}: {stands.killed_because}"))
     yield from grid(facts, indent="  ")
+    if stands.runs:
+        yield "  runs, newest first:"
+        yield from grid(list(map(_run, stands.runs)), indent="    ")
     if not stands.on:
         yield "  To begin: assay flag on learn_from_selection"
     yield from (f"  missing ({refusal.safeguard.value}): {refusal.said}" for refusal in stands.closed if stands.on)
+
+
+def _run(run: CycleRun) -> tuple[str, ...]:
+    added = f"counted: {run.questions} questions" if run.counted else f"not counted: {run.reason}"
+    return _day(run.at), run.run_id, run.dataset or "-", run.system or "-", added
 
 
 def _term(one: LearnedTerm) -> tuple[str, ...]:

@@ -1,8 +1,9 @@
-"""Commands for single memories: save, update, list, show, link, why, restore.
+"""Commands for single memories: save, update, tier, list, show, link, why, restore.
 
 - `assay save`: keep one memory, and say what every step decided.
 - `assay show`: all stored data about one memory.
 - `assay update`: save a new version of one memory; what is not given stays as it was.
+- `assay tier`: change how much one memory matters, in place.
 - `assay list`: the memories there are, newest first, with what became of each.
 - `assay link`: join two memories.
 - `assay why`: the reasons behind a memory, as a tree.
@@ -38,6 +39,7 @@ from assay.records import (
     ShownEdge,
     ShownMemory,
     Tier,
+    TierChange,
     Why,
 )
 from assay.records.memory import CHANGEABLE, TEXT_FIELDS
@@ -335,6 +337,30 @@ def _read_assignments(assignments: Sequence[str], given: Collection[str]) -> dic
     return changes
 
 
+# --- `assay tier`: change how much a memory matters, in place ---
+
+TierArgument = Annotated[Tier, typer.Argument(metavar="TIER", help=f"{', '.join(Tier)}.")]
+ReasonOption = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for the audit log.")]
+
+
+def register_tier(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @command(app, "tier")
+    def tier(surface: Surface, memory_id: IdArgument, new: TierArgument, reason: ReasonOption = "") -> None:
+        """Change the tier of a memory in place: critical ranks a little higher, deprecated is served last."""
+        change = surface.call(memory_verbs.TIER, memory_id=memory_id, tier=new, reason=reason)
+        surface.show(memory_verbs.TIER, change, describe_tier(change))
+
+
+def describe_tier(change: TierChange) -> str:
+    """Describe a change of tier, and how to undo it."""
+    before, after = change.tier_before.value, change.tier.value
+    if change.unchanged:
+        return f"unchanged {change.memory_id}: its tier is {after} already"
+    return f"{change.memory_id}: {before} -> {after}; undo: assay tier {change.memory_id} {before}"
+
+
 # --- `assay list`: the memories there are, newest first, with what became of each ---
 
 TITLE_WIDTH = 60
@@ -490,6 +516,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
     register_save(app)
     register_update(app)
+    register_tier(app)
     register_list(app)
     register_show(app)
     register_link(app)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import typer
 from rich.console import Console
@@ -17,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from assay import wiring
 from assay.cli.run_table import channel_table, describe_endings, table
-from assay.cli.runs import RunsOption
+from assay.cli.runs import RunsOption, has_store, writing_rows
 from assay.cli.surface import Surface, command
 from assay.errors import AssayError, InputError
 from assay.evaluation.datasets import ForScoring, for_scoring, load_dataset
@@ -33,9 +32,6 @@ from assay.records.evaluations import CaseResult, RunManifest
 from assay.records.fields import one_of
 from assay.systems.protocol import System
 from assay.verbs.runs import START
-
-if TYPE_CHECKING:
-    from assay.storage import Work
 
 T = TypeVar("T")
 
@@ -286,16 +282,9 @@ def _as_json(result: RunResult, note: str | None) -> dict[str, Any]:
 
 def _store_run(surface: Surface, result: RunResult, dataset: Dataset) -> str | None:
     """Also keep a row in the store, if there is one. If the store refuses it, the run only gets a note."""
-    there = surface.common.db is not None or Path(surface.settings.db).is_file()
-    if not there or importlib.util.find_spec("sqlalchemy") is None:
+    if not has_store(surface):
         return None
-    return keep_row(result, dataset, partial(_writing, surface)) or None
-
-
-@contextmanager
-def _writing(surface: Surface) -> Iterator[Work]:
-    with wiring.open_store(surface.settings, create=False) as store, store.writing(surface.scope) as work:
-        yield work
+    return keep_row(result, dataset, partial(writing_rows, surface)) or None
 
 
 @contextmanager

@@ -44,7 +44,17 @@ ChannelOption = Annotated[
         help="Ask these channels only; may repeat: vector, fts5, bm25, graph, trigger, or one of a package.",
     ),
 ]
+SearchContextOption = Annotated[
+    str | None,
+    typer.Option("--context-type", metavar="TYPE", help="The kind of work you do; its memories are raised a little."),
+]
 BudgetOption = Annotated[int | None, typer.Option(metavar="TOKENS", help="The most tokens of text.")]
+UsedOption = Annotated[
+    int,
+    typer.Option(
+        "--tokens-used", metavar="TOKENS", help="Of the budget, already used: from 75 % on, auto searches with less."
+    ),
+]
 ExplainOption = Annotated[bool, typer.Option("--explain", "-x", help="Show how every score was made.")]
 
 
@@ -68,7 +78,9 @@ def register_search(app: typer.Typer) -> None:
         include_superseded: SupersededOption = False,
         session: SearchSessionOption = None,
         channel: ChannelOption = [],  # noqa: B006 - the same
+        context_type: SearchContextOption = None,
         budget: BudgetOption = None,
+        tokens_used: UsedOption = 0,
         explain: ExplainOption = False,
     ) -> None:
         """Find memories: a ranked list, what every result was found by, and how its score was made."""
@@ -90,7 +102,9 @@ def register_search(app: typer.Typer) -> None:
             "include_superseded": include_superseded,
             "session_id": session,
             "channels": channel or None,
+            "context_type": context_type,
             "token_budget": budget,
+            "tokens_used": tokens_used,
             "explain": explain,
         }
         found = surface.call(searching.SEARCH, run_once=True, **given)

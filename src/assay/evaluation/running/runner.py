@@ -28,12 +28,12 @@ from __future__ import annotations
 import itertools
 import platform
 import threading
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -42,8 +42,10 @@ from assay.errors import AssayError, BadValue, InputError, NothingMeasured, RunF
 from assay.evaluation.caveats import idle_budget_caveat
 from assay.evaluation.datasets.validation import ForScoring, for_scoring
 from assay.evaluation.readings import differing
+from assay.evaluation.result_rows import INTERVAL_OF, RANKING_COLUMNS, Writing, further_columns
 from assay.evaluation.results import RunResult, with_skipped
 from assay.evaluation.running.files import Journal, RunFolder, naming_the_file
+from assay.evaluation.running.own_memory import evidence_of_run
 from assay.evaluation.running.planning import (
     NO_LIMIT,
     Budget,
@@ -59,7 +61,7 @@ from assay.records.access import FileKind
 from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import CaseResult, RunManifest
 from assay.records.evidence import EvalResult, RunType
-from assay.records.learning import CycleEvidence, cycle_evidence, evidence_to_json
+from assay.records.learning import CycleEvidence, evidence_to_json
 from assay.records.scope import IdFactory
 from assay.statistics import minimum_detectable_effect
 from assay.systems.boundary import Asker, Terms
@@ -67,7 +69,6 @@ from assay.systems.protocol import System
 
 if TYPE_CHECKING:
     from assay.metrics.spec import MetricSpec
-    from assay.storage import Work  # needs an extra that a run without a store does not
 
 
 # --- Executors: who works through the cases ---
@@ -299,16 +300,8 @@ class _Loop:
 
 # --- The row a store keeps of a run ---
 
-OWN_CORPUS = 0.5
-"""The share of a dataset's documents a memory must hold for a run to count as evidence about that memory."""
 COLUMNS = {
-    "mrr_at_5": "mrr@5",
-    "mrr_at_10": "mrr@10",
-    "ndcg_at_5": "ndcg@5",
-    "ndcg_at_10": "ndcg@10",
-    "ndcg_at_20": "ndcg@20",
-    "recall_at_5": "recall@5",
-    "recall_at_10": "recall@10",
+    **RANKING_COLUMNS,
     "constitutional_surfacing_rate": "constitutional_surfacing@5",
     "importance_weighted_recall": "importance_weighted_recall@10",
     "cold_start_mrr": "cold_start_mrr@10",
@@ -316,26 +309,37 @@ COLUMNS = {
     "causal_chain_completeness": "causal_chain_completeness@10",
 }
 """The columns that have a metric of their own."""
-_INTERVAL_OF = "ndcg@10"
 
 
-def as_row(result: RunResult, evidence: CycleEvidence | None = None) -> EvalResult:
-    """Fixed columns where the run has their metric; everything else under `metrics_json`.
+def as_row(
+    result: RunResult,
+    evidence: CycleEvidence | None = None,
+    *,
+    dataset: Dataset | None = None,
+    feature_id: str | None = None,
+) -> EvalResult:
+    """Fixed columns where their metric is known; everything else under `metrics_json`.
 
     `evidence` states what the run measured of the memory that keeps the row; without it the run counts for no cycle.
+    With the `dataset`, columns are filled that nobody asked for: ranking metrics, channels, diversity. `feature_id` is
+    the flag of which this run is one side.
     """
     measured = {str(spec): aggregate for spec, aggregate in result.aggregates.items()}
     known: dict[str, Any] = {column: measured[name].value for column, name in COLUMNS.items() if name in measured}
-    interval = measured[_INTERVAL_OF].interval if _INTERVAL_OF in measured else None
+    interval = measured[INTERVAL_OF].interval if INTERVAL_OF in measured else None
+    known |= {
+        "confidence_interval_lower": None if interval is None else interval.low,
+        "confidence_interval_upper": None if interval is None else interval.high,
+        **({} if dataset is None else further_columns(result, dataset)),
+    }
     return EvalResult(
         run_id=result.run_id,
         run_type=RunType.FULL,
         query_count=len(result.manifest.case_ids),
         created_at=result.manifest.started_at,
+        feature_id=feature_id,
         **known,
         avg_latency_ms=result.latency["total"].mean,
-        confidence_interval_lower=None if interval is None else interval.low,
-        confidence_interval_upper=None if interval is None else interval.high,
         per_query_results={str(spec): _values(result, spec) for spec in result.scores},
         metrics_json={**_rest(result), **({} if evidence is None else evidence_to_json(evidence))},
     )
@@ -355,32 +359,11 @@ def _rest(result: RunResult) -> dict[str, Any]:
     return {**{name: whole[name] for name in wanted}, "manifest": manifest}
 
 
-def share_held(work: Work, document_ids: Collection[str]) -> float:
-    """Return the share of a dataset's documents that this memory holds, by the memory's id or its source's."""
-    if not document_ids:
-        return 0.0
-    held = set(work.memories.numbers_of(sorted(document_ids))) | set(work.memories.current_hashes())
-    return sum(ident in held for ident in document_ids) / len(document_ids)
-
-
-def evidence_of_run(work: Work, result: RunResult, dataset: Dataset) -> CycleEvidence:
-    """Return a run's evidence for evaluation cycles: its questions, and whether they were searched in this memory.
-
-    They were when Assay itself searched, and this memory holds at least half of the dataset's documents.
-    """
-    engine = result.manifest.system.partition(":")[0] == "assay"
-    own = engine and share_held(work, [document.id for document in dataset.documents]) >= OWN_CORPUS
-    asked = set(result.manifest.case_ids)
-    return cycle_evidence((case.query for case in dataset.cases if case.id in asked), own=own)
-
-
 # --- The use-case behind every surface ---
 
 OpenSystem = Callable[[Dataset], AbstractContextManager[System]]
 """Opens the system over the dataset as it is scored, and closes it if it was opened for the run."""
 StartRunning = Callable[[], Running]
-Writing: TypeAlias = "Callable[[], AbstractContextManager[Work]]"
-"""Begins a transaction of the store that gets a row of the run."""
 UNMEASURED = "Mend the system, or choose other metrics or another dataset."
 
 
@@ -426,7 +409,7 @@ def keep_row(result: RunResult, dataset: Dataset, writing: Writing) -> str:
     try:
         with writing() as work:
             work.owned_files.claim(FileKind.RUN, result.run_id)
-            work.results.add(as_row(result, evidence_of_run(work, result, dataset)))
+            work.results.add(as_row(result, evidence_of_run(work, result, dataset), dataset=dataset))
     except AssayError as problem:
         return f"The store has no row of this run: {problem.message}."
     return ""

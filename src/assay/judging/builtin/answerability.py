@@ -2,14 +2,14 @@
 
 Two readings, one for each place it is needed:
 
-- `read_evidence`: of passages with the scores of their search. The score of the best passage tells most, how near the
-  best sentence and its passage are to the question tells the rest. The pipeline answers, refuses and evaluates by
-  this number.
+- `read_evidence`: of passages with the scores of their search: the score of the best passage, how far it stands out
+  from the store as a whole, and how near the best sentence is to the question. The pipeline answers, refuses and
+  evaluates by this number.
 - `judges.answerable`: of bare texts, where no search is known.
 
 The coefficients were fitted by `bench.answers` on labelled questions of several kinds; `bench/README.md` prints how
 well they work on sets that were left out. Scores of another embedder are on another scale, so with one the profile
-without vectors is used.
+without vectors is used; also where no passage was compared by meaning.
 """
 
 from __future__ import annotations
@@ -80,16 +80,17 @@ def read_evidence(question: str, passages: Sequence[Passage], embedder: Embedder
     ranked = rank_sentences(asked, passages, found)
     if any(passage.score is None for passage in passages):
         return EvidenceReading(probability=answerable(question, found).probability, evidence=found, ranked=ranked)
-    profile = FOUND if found.model == fitted_embedder(FILE) else FOUND_WORDS
-    probability = weights_of(profile, FILE).probability(evidence_features(passages, ranked))
+    features = evidence_features(passages, ranked)
+    profile = FOUND if found.model == fitted_embedder(FILE) and "standing" in features else FOUND_WORDS
+    probability = weights_of(profile, FILE).probability(features)
     return EvidenceReading(probability=probability, evidence=found, ranked=ranked)
 
 
 def evidence_features(passages: Sequence[Passage], ranked: Sequence[RankedSentence]) -> dict[str, float]:
-    """Return the features of both profiles by name."""
-    return {
+    """Return the features of both profiles by name; without `standing` where no passage was compared by meaning."""
+    standings = [passage.standing for passage in passages if passage.standing is not None]
+    return ({"standing": max(standings)} if standings else {}) | {
         "score": max(passage.score or 0.0 for passage in passages),
-        "meaning": max(passage.channels.get("vector", 0.0) for passage in passages),
         "sentence": max((one.score + PASSAGE_SHARE * one.passage_score for one in ranked), default=0.0),
         "words": max((sentence.words for sentence in ranked), default=0.0),
     }

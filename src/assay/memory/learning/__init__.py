@@ -3,6 +3,7 @@
 - `learning`: the way in; every other module is called through it.
 - `votes`: validations of memories, and the promotion of useful ones.
 - `observing`: what an agent read or wrote, and which earlier results that confirms.
+- `repeated_searches`: searching again for the same need, recorded when it happens.
 - `triggers`: terms learned from choices, and how noisy they are.
 - `policy`: the ten rules between use and a learned trigger.
 - `rollback`: takes back what was learned.

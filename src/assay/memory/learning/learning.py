@@ -29,26 +29,29 @@ from assay.memory.showing import show
 from assay.records import Scope, ShownMemory
 from assay.records.learning import (
     CaughtUp,
+    CycleEvidence,
+    CycleRun,
     LearnedTerm,
     LearningChange,
     LearningStatus,
     Observation,
     Observed,
     RolledBack,
-    TermNoise,
     TermState,
     Validated,
     evidence_from_json,
 )
 from assay.storage import Store, Work
 from assay.storage.repositories.learning import Cycle
+from assay.storage.repositories.queries import FullRun
 
 # --- Evaluation cycles: complete with 100 distinct questions measured and 14 days since the first run ---
 #
 # Two are complete with 200 questions and 28 days, whichever comes last: nothing that was learned is applied before
 # what it would change has been measured, twice. A question counts once in each 14 days, however often it is run: the
 # same hundred measured again after two weeks are a second cycle, the same ten run twenty times are not. Only stored
-# runs of Assay over documents of this memory count; what a run of another system scored says nothing about it.
+# runs of Assay over documents of this memory count: `evaluation.running.own_memory` decides that when a run is stored.
+# Time is when a row was stored, by the store's clock: the dates in a run's own files may say anything.
 
 
 class MeasuredQuestions(NamedTuple):
@@ -58,6 +61,8 @@ class MeasuredQuestions(NamedTuple):
     """When the first of them was stored; None: there is none."""
     questions: int
     """Distinct questions, each once in each period of a cycle's length."""
+    runs: tuple[CycleRun, ...]
+    """Every stored run, oldest first."""
 
 
 def complete_cycles(work: Work, limits: Limits, now: datetime) -> list[Cycle]:
@@ -75,13 +80,38 @@ def measure_questions(work: Work, limits: Limits, now: datetime) -> MeasuredQues
     """Count the distinct questions that stored runs of this memory have measured."""
     began: datetime | None = None
     counted: set[tuple[int, str]] = set()
-    for run in work.usage.full_runs(until=now):
-        evidence = evidence_from_json(run.metrics_json)
-        if evidence.own and evidence.questions:
-            began = began or run.created_at
-            period = _period(run.created_at - began, limits.cycle_time)
-            counted.update((period, question) for question in evidence.questions)
-    return MeasuredQuestions(began, len(counted))
+    runs: list[CycleRun] = []
+    stored = [(run, evidence_from_json(run.metrics_json)) for run in work.usage.full_runs(until=now)]
+    for run, evidence in sorted(stored, key=lambda pair: pair[1].stored_at or pair[0].created_at):
+        new, reason = 0, evidence.reason
+        if reason or evidence.stored_at is None:
+            pass
+        elif evidence.stored_at > now:
+            reason = "it was stored at a time that has not come yet."
+        else:
+            began = began or evidence.stored_at
+            period = _period(evidence.stored_at - began, limits.cycle_time)
+            found = {(period, question) for question in evidence.questions} - counted
+            counted |= found
+            new = len(found)
+            reason = "" if new else _ASKED_BEFORE.format(limits.cycle_time.days)
+        runs.append(_describe_run(run, evidence, reason, new))
+    return MeasuredQuestions(began, len(counted), tuple(runs))
+
+
+_ASKED_BEFORE = "every question of it counted before, within the same {} days."
+
+
+def _describe_run(run: FullRun, evidence: CycleEvidence, reason: str, new: int) -> CycleRun:
+    return CycleRun(
+        run_id=run.run_id,
+        at=run.created_at,
+        dataset=evidence.dataset,
+        system=evidence.system,
+        counted=not reason,
+        questions=new,
+        reason=reason,
+    )
 
 
 def _next(work: Work, limits: Limits, now: datetime, done: list[Cycle]) -> Cycle | None:
@@ -105,13 +135,15 @@ def _period(since: timedelta, length: timedelta) -> int:
 # --- Status of learning for one tenant: what is on, what was learned, what keeps it from being applied ---
 
 FLAG = "learn_from_selection"
+SHOWN_RUNS = 10
+"""Runs of which the status says whether they counted."""
 
 
 def read_standing(work: Work, policy: Policy, flag: FlagState, now: datetime) -> LearningStatus:
     """Return the current status of learning."""
     progress = work.learned_terms.progress()
     since = flag.activated_at
-    measured = measure_noise(work, since) if since is not None else TermNoise()
+    measured = measure_noise(work, policy.limits.trials)
     opening = Opening(
         activated_at=since,
         cycles=len(work.learned_terms.cycles()),
@@ -121,6 +153,7 @@ def read_standing(work: Work, policy: Policy, flag: FlagState, now: datetime) ->
     )
     every = work.learned_terms.of()
     limits = policy.limits
+    questions = measure_questions(work, limits, now)
     closed = tuple(policy.find_refusals(opening, now))
     return LearningStatus(
         on=flag.on,
@@ -129,8 +162,9 @@ def read_standing(work: Work, policy: Policy, flag: FlagState, now: datetime) ->
         shadow_until=None if since is None else policy.shadow_until(since),
         approved_at=flag.reviewed_at,
         cycles=opening.cycles,
-        questions=measure_questions(work, limits, now).questions,
+        questions=questions.questions,
         questions_needed=min(opening.cycles + 1, limits.cycles) * limits.cycle_queries,
+        runs=questions.runs[: -SHOWN_RUNS - 1 : -1],
         noise=measured,
         terms={str(state): sum(term_row.state is state for term_row in every) for state in TermState},
         killed_at=progress.killed_at,
@@ -277,6 +311,8 @@ class Learning:
             expired = self._triggers.expire(work, now)
             stands = read_standing(work, self.policy, self._flags.states(work)[FLAG], now)
             applied = self._triggers.apply(work, now) if stands.applying else 0
+            if stands.closed:
+                self._triggers.retreat(work, stands.closed[0].said)
             alarm = watch_exposure(work) if self.policy.watched else None
         if alarm is not None:
             self._stop(scope, alarm)

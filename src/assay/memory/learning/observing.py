@@ -6,30 +6,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import lru_cache
-from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any
 
 from assay.clock import Clock
-from assay.memory.learning.triggers import CHOICES
 from assay.memory.learning.votes import event_key, rank_of
 from assay.memory.sessions import Sessions, Turn
 from assay.records import EventType, FeedbackEvent, Scope
 from assay.records.learning import Observation, Observed
 from assay.storage import Store, Work
-from assay.storage.repositories.queries import GivenMemory, UsedQuery
+from assay.storage.repositories.queries import GivenMemory
 from assay.text.terms import words
 
 # --- Which events follow from what an agent read or wrote, given what its session was shown ---
 #
 # `read_after_search`: it read a memory that a search of the session returned. `scroll_past`: results above it in that
 # list that it did not read. `reference`: it wrote a text that repeats a memory it was given word for word.
-# `re_search`: it asked nearly the same again without having chosen anything. Pure: lists in, events out; every event
-# has a key of its own, so that whatever is derived twice counts once.
+# Pure: lists in, events out; every event has a key of its own, so that whatever is derived twice counts once. Searches
+# that repeat an earlier one are recorded when they happen: see `repeated_searches`.
 
 RUN = 8
 """Words in a row that make a repetition; a stock phrase is shorter."""
@@ -39,10 +37,6 @@ READ_WORDS = 3_000
 """Words of a written text, and of a memory, that are compared."""
 SKIPPED = 20
 """Results above the one that was read that count as passed over."""
-ALIKE = 0.5
-"""Of the words of two questions together, the share that both have, from which the second repeats the first."""
-SOON = timedelta(minutes=30)
-"""A question after more than this is a new one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,24 +100,6 @@ def find_references(
     ]
 
 
-def find_repeated_searches(
-    watch: SessionWatch, asked: Sequence[UsedQuery], chosen: Collection[str]
-) -> Iterator[FeedbackEvent]:
-    """Return the questions, oldest first, that were soon repeated without a result being chosen."""
-    for first, again in pairwise(asked):
-        soon = timedelta(0) <= again.created_at - first.created_at <= SOON
-        if soon and first.query_id not in chosen and (share := alike(first.query, again.query)) >= ALIKE:
-            yield watch.event(
-                EventType.RE_SEARCH, first.query_id, None, None, again=again.query_id, alike=round(share, 3)
-            )
-
-
-def alike(first: str, second: str) -> float:
-    """Of the words of both questions together, the share that both have."""
-    one, other = set(words(first)[:READ_WORDS]), set(words(second)[:READ_WORDS])
-    return len(one & other) / len(one | other) if one | other else 0.0
-
-
 def _newest(memory_id: str, turns: Sequence[Turn]) -> Turn | None:
     return next((turn for turn in reversed(turns) if turn.query_id and memory_id in turn.memory_ids), None)
 
@@ -168,7 +144,6 @@ class Observing:
             if observation.memory_id is not None:
                 work.learning.state(observation.memory_id)
             events = self._derive_events(work, watch, observation, turns)
-            events += self._find_asked_again(work, watch, turns, {event.query_id for event in events if event.query_id})
         if not events:
             return Observed()
         recorded = self._store.record_feedback(scope, events)
@@ -187,15 +162,6 @@ class Observing:
             given = work.usage.find_given({memory_id for turn in turns for memory_id in turn.memory_ids})
             memory_id = read_from(observation.path or "", given)
         return [] if memory_id is None else find_reads(watch, memory_id, turns, key=key)
-
-    def _find_asked_again(
-        self, work: Work, watch: SessionWatch, turns: Sequence[Turn], chosen: Collection[str]
-    ) -> list[FeedbackEvent]:
-        if len(turns) < 2:
-            return []
-        asked = work.usage.of_session(watch.session_id, limit=TURNS)
-        before = work.usage.events_of([query.query_id for query in asked], CHOICES)
-        return list(find_repeated_searches(watch, asked, {*chosen, *(query for query, _ in before)}))
 
 
 def read_from(path: str, given: Sequence[GivenMemory]) -> str | None:

@@ -7,16 +7,19 @@
 
 from __future__ import annotations
 
+import re
 import threading
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cache
 from typing import NamedTuple
 
 from assay.errors import BadValue
 from assay.records.learning import Refusal, Safeguard
 from assay.storage import Work
-from assay.text.terms import words
+from assay.text.terms import stems_of, words
 
 # --- Words that no memory learns, because they are in too many queries ---
 
@@ -37,7 +40,15 @@ try two under understand until up upon us use used using usual very want was way
 when whenever where whether which while who whole whom whose why will with within without word work works would
 yes yesterday yet you your yours
 """
-DENYLIST = frozenset(_WORDS.split())
+# What an apostrophe leaves of a contraction, and contractions written without one.
+_CONTRACTIONS = """
+ain aint arent aren cant couldn couldnt couldve didn didnt doesn doesnt don dont hadn hadnt hasn hasnt haven havent
+heres hes howd hows ill isn isnt itll its ive lets mightn mustn mustnt needn shant shes shouldn shouldnt shouldve thats
+theres theyd theyll theyre theyve wasn wasnt weren werent weve whatd whatll whatre whats wheres whos whys won wont
+wouldn wouldnt wouldve youd youll youre youve
+"""
+DENYLIST = frozenset(_WORDS.split()) | frozenset(_CONTRACTIONS.split())
+_DIGITS = re.compile(r"\d+")
 
 
 # --- The rules and their limits ---
@@ -51,13 +62,17 @@ DENYLIST = frozenset(_WORDS.split())
 # | `top_three` | nothing is learned from what was among the first three already, or from a query nobody knows |
 # | `rollback` | a term that was taken back stays away until new evidence is complete |
 # | `audit` | a term without its provenance (query, session, principal, rank) is not learned |
-# | `shadow` | for the first week terms are only written down; then they apply if fewer than 5 % are noise |
+# | `shadow` | for a week terms are only written down; then those apply that are not noise, if fewer than 5 % are |
 # | `age` | a memory younger than 72 hours learns nothing |
 # | `gate` | nothing applies before two evaluation cycles are complete and a person has approved |
 #
-# Evidence comes from at least two sessions, and where several principals work in one scope from at least two of them:
-# one voice alone moves nothing. Rules are pure: facts in, a verdict out. Time is an argument, and time that goes
-# backwards never opens anything: what lies in the future is too young, still within its window, not yet over.
+# Evidence comes from at least six sessions, and where several principals work in one scope from at least two of them:
+# one voice alone moves nothing. It has to be 15 % of the searches that hold the word and returned the memory: what is
+# returned often is chosen by mistake often. A question that holds the word, returned the memory three times and never
+# led to it speaks against the word. `design/learned-term-noise.md` says how these numbers were chosen.
+#
+# Rules are pure: facts in, a verdict out. Time is an argument, and time that goes backwards never opens anything: what
+# lies in the future is too young, still within its window, not yet over.
 
 WEEK = timedelta(days=7)
 SHORTEST, LONGEST = 3, 40
@@ -83,6 +98,15 @@ class Offered(NamedTuple):
 
     terms: tuple[str, ...]
     denied: tuple[str, ...]
+
+
+class AskedQuestion(NamedTuple):
+    """One question that holds a word, over all of its searches."""
+
+    returned: int
+    """Searches for it that returned the memory."""
+    chosen: int
+    """Of these, how many are evidence."""
 
 
 class Opening(NamedTuple):
@@ -111,9 +135,15 @@ class Limits:
     cycles: int = 2
     cycle_queries: int = 100
     cycle_time: timedelta = timedelta(days=14)
-    sessions: int = 2
+    sessions: int = 6
     principals: int = 2
     """Where more than one is known."""
+    chosen: float = 0.15
+    """Of the searches that hold a word and returned the memory, the share that has to be evidence for it."""
+    in_vain: int = 3
+    """Searches for one question that returned the memory, none of them evidence, which speak against a word."""
+    trials: int = 10
+    """Later searches after which a term can be called noise or not: a good result in place 5 is chosen in one of 5."""
     alone: int = 20
     alone_within: timedelta = timedelta(days=30)
     """With several principals: the most memories on which one principal's votes count alone within `alone_within`."""
@@ -185,6 +215,14 @@ class Policy:
         wanted = self.limits.principals if shared else 1
         return len(set(sessions)) >= self.limits.sessions and len(set(principals)) >= wanted
 
+    def chosen_often(self, asked: Collection[AskedQuestion]) -> bool:
+        """Whether a memory was chosen in enough of the searches that hold a word and returned it."""
+        if not self.holds(Safeguard.GATE):
+            return True
+        chosen, returned = sum(question.chosen for question in asked), sum(question.returned for question in asked)
+        in_vain = any(not question.chosen and question.returned >= self.limits.in_vain for question in asked)
+        return chosen >= self.limits.chosen * returned and not in_vain
+
     def room(self, learned_at: Iterable[datetime], now: datetime) -> int:
         """How many terms a memory may still learn now, given when it learned the others."""
         if not self.holds(Safeguard.RATE):
@@ -202,6 +240,12 @@ class Policy:
         """When the shadow period ends."""
         return activated_at + self.limits.shadow
 
+    def is_proven(self, learned_at: datetime, trials: int, *, noisy: bool, now: datetime) -> bool:
+        """Whether a term may leave the shadow: it was there for the whole period, was tried, and is not noise."""
+        if not self.holds(Safeguard.SHADOW):
+            return True
+        return now >= self.shadow_until(learned_at) and trials >= self.limits.trials and not noisy
+
     def find_refusals(self, opening: Opening, now: datetime) -> list[Refusal]:
         """Return the rules that forbid applying learned terms; an empty list allows it."""
         return [*self._shadow(opening, now), *self._gate(opening)]
@@ -215,7 +259,10 @@ class Policy:
         if now < self.shadow_until(opening.activated_at):
             yield Refusal(Safeguard.SHADOW, f"the shadow period ends {_day(self.shadow_until(opening.activated_at))}")
         if opening.noise is None:
-            yield Refusal(Safeguard.SHADOW, "the noise is not known: no learned term was asked for again")
+            yield Refusal(
+                Safeguard.SHADOW,
+                f"the noise is not known: no learned term was asked for in {self.limits.trials} later searches",
+            )
         elif opening.noise >= self.limits.noise:
             yield Refusal(Safeguard.SHADOW, f"the noise is {opening.noise:.1%}, not below {self.limits.noise:.0%}")
 
@@ -236,8 +283,30 @@ class Policy:
 
 
 def learnable(word: str) -> bool:
-    """Whether a word may be learned: not on the denylist, not too short or too long, not a number."""
-    return word not in DENYLIST and SHORTEST <= len(word) <= LONGEST and any(map(str.isalpha, word))
+    """Whether a word may be learned: not on the denylist, not too short or too long, not a number.
+
+    Other endings of a denied word (`questions`) and digits at it (`the1`) do not get it past the list, nor do letters
+    of another script that look like its own.
+    """
+    return SHORTEST <= len(word) <= LONGEST and any(map(str.isalpha, word)) and not _is_denied(word)
+
+
+def _is_denied(word: str) -> bool:
+    letters = _DIGITS.sub("", word)
+    stem = "".join(stems_of([letters])) if letters else ""
+    return letters in DENYLIST or stem in _denied_stems() or len({_find_script(letter) for letter in letters}) > 1
+
+
+@cache
+def _denied_stems() -> frozenset[str]:
+    return frozenset(stems_of(sorted(DENYLIST)))
+
+
+@cache
+def _find_script(letter: str) -> str:
+    """Return the script of a letter, such as LATIN; the scripts that one language mixes are one."""
+    script = unicodedata.name(letter, "").partition(" ")[0]
+    return "HAN AND KANA" if script in {"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"} else script
 
 
 def belief(learned_at: datetime, now: datetime, ttl: timedelta = TTL) -> float:

@@ -115,6 +115,9 @@ def _undo(work: Work, memory_id: str, chosen: Sequence[LearningChange]) -> None:
     for change in later:
         if change.id not in ids:
             state |= _make_again(work, state, change)
+    if work.memories.get(memory_id).tier_was_set:
+        # It is no longer the tier that learning gave it.
+        state.pop("tier", None)
     work.learning.adjust(memory_id, state)
     work.learning.mark_undone(ids)
     ballots = [str(change.detail["ballot"]) for change in chosen if change.kind is ChangeKind.VOTE]

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
-from assay.memory.learning.policy import Facts, Policy, Principals
+from assay.memory.learning.policy import READ_WORDS, AskedQuestion, Facts, Policy, Principals
 from assay.memory.learning.votes import NO_SESSION, rank_of
 from assay.records import EventType, FeedbackEvent, MemoryRecord, MemoryStatus
 from assay.records.learning import ChangeKind, LearnedTerm, Refusal, Safeguard, TermEvidence, TermNoise, TermState
@@ -21,9 +22,10 @@ from assay.text.terms import words
 
 # --- Noise: the share of learned terms that raise results no user chose ---
 #
-# A trial of a term is a later search, in nobody's evidence, that holds the term and returned the memory: there the
-# term raises it. A term is noise when in some trial the memory was graded below 2 or found not useful, or when it was
-# tried and chosen in none of its trials. A term without a trial says nothing; without any trial the rate is not known.
+# A trial of a term is a search after it was learned that holds the term and returned the memory: there the term would
+# have raised it. A term is noise when in some trial the memory was graded below 2 or found not useful, or when it was
+# chosen in none of its trials, or in none of ten trials for one question. A term with fewer than ten trials says
+# nothing, whatever came of them; without a term that has them the rate is not known.
 
 GOOD_GRADE = 2
 CHOICES = (EventType.READ_AFTER_SEARCH, EventType.REFERENCE, EventType.VALIDATE_USEFUL)
@@ -40,39 +42,75 @@ class SeenQueries(NamedTuple):
     """Graded below 2, or found not useful."""
 
 
-def measure_noise(work: Work, since: datetime) -> TermNoise:
-    """Measure the noise of shadow and applied terms over the searches from a moment on."""
+class TermTrials(NamedTuple):
+    """What the trials of a term came to."""
+
+    searches: int
+    noisy: bool
+
+
+TermKey = tuple[str, str]
+"""A memory and a term of it."""
+
+
+def judge_terms(work: Work, enough: int) -> dict[TermKey, TermTrials]:
+    """Return what the trials of every shadow and applied term came to; a term without any is left out.
+
+    `enough` is the number of trials from which one question alone tells.
+    """
     terms = work.learned_terms.of(states=(TermState.SHADOW, TermState.APPLIED))
     if not terms:
-        return TermNoise()
-    evidence = {(proof.query_id, proof.memory_id, proof.term) for proof in work.learned_terms.evidence()}
-    trials = _trials(terms, work.usage.queries(since=since), evidence)
-    seen = _read_seen(work, {query for pairs in trials.values() for query, _ in pairs})
-    noisy = sum(is_noise(pairs, seen) for pairs in trials.values())
-    rate = noisy / len(trials) if trials else None
-    return TermNoise(terms=len(terms), tried=len(trials), noisy=noisy, rate=rate)
+        return {}
+    oldest = min(term.learned_at for term in terms)
+    trials = _trials(terms, work.usage.queries(since=oldest, newest_first=True))
+    seen = _read_seen(work, {trial.query_id for found in trials.values() for trial in found})
+    return {key: TermTrials(len(found), is_noise(found, seen, enough)) for key, found in trials.items()}
 
 
-def is_noise(trials: Collection[Pair], seen: SeenQueries) -> bool:
+def measure_noise(work: Work, trials_needed: int) -> TermNoise:
+    """Measure the noise of the shadow and applied terms that had as many trials as are needed."""
+    standing = work.learned_terms.of(states=(TermState.SHADOW, TermState.APPLIED))
+    tried = [trials for trials in judge_terms(work, trials_needed).values() if trials.searches >= trials_needed]
+    noisy = sum(trials.noisy for trials in tried)
+    return TermNoise(terms=len(standing), tried=len(tried), noisy=noisy, rate=noisy / len(tried) if tried else None)
+
+
+class TermTrial(NamedTuple):
+    """A search that tried a term."""
+
+    query_id: str
+    memory_id: str
+    question: str
+
+    @property
+    def pair(self) -> Pair:
+        """The query and the memory."""
+        return self.query_id, self.memory_id
+
+
+def is_noise(trials: Collection[TermTrial], seen: SeenQueries, enough: int) -> bool:
     """Whether a term with these trials is noise."""
-    return any(trial in seen.unwanted for trial in trials) or not any(trial in seen.chosen for trial in trials)
+    if any(trial.pair in seen.unwanted for trial in trials):
+        return True
+    asked = Counter(trial.question for trial in trials)
+    chosen = Counter(trial.question for trial in trials if trial.pair in seen.chosen)
+    return not chosen or any(count >= enough and not chosen[question] for question, count in asked.items())
 
 
-def _trials(
-    terms: Collection[LearnedTerm], queries: Collection[UsedQuery], evidence: Collection[tuple[str, str, str]]
-) -> dict[tuple[str, str], list[Pair]]:
+def _trials(terms: Collection[LearnedTerm], queries: Collection[UsedQuery]) -> dict[TermKey, list[TermTrial]]:
     """For each memory and term that was tried, where."""
-    learned: dict[str, set[str]] = {}
+    learned: dict[str, dict[str, datetime]] = {}
     for learned_term in terms:
-        learned.setdefault(learned_term.memory_id, set()).add(learned_term.term)
-    found: dict[tuple[str, str], list[Pair]] = {}
+        learned.setdefault(learned_term.memory_id, {})[learned_term.term] = learned_term.learned_at
+    found: dict[TermKey, list[TermTrial]] = {}
     for query in queries:
         held = [memory_id for memory_id in query.result_ids if memory_id in learned]
         said = frozenset(words(query.query)) if held else frozenset()
         for memory_id in held:
-            for term in learned[memory_id] & said:
-                if (query.query_id, memory_id, term) not in evidence:
-                    found.setdefault((memory_id, term), []).append((query.query_id, memory_id))
+            for term in learned[memory_id].keys() & said:
+                if query.created_at > learned[memory_id][term]:
+                    trial = TermTrial(query.query_id, memory_id, same_question(query.query))
+                    found.setdefault((memory_id, term), []).append(trial)
     return found
 
 
@@ -94,6 +132,7 @@ PAGE = 500
 """Events that are read in one transaction."""
 SHOWN_WORDS = 10
 """Words that a line of the audit log shows at most."""
+UNTRIED = TermTrials(0, noisy=False)
 ENDED = (TermState.EXPIRED, TermState.WITHDRAWN)
 
 
@@ -111,6 +150,8 @@ class _Choice:
     """A memory that was chosen, the query it was chosen for, and by whom."""
 
     memory: MemoryRecord
+    since: datetime
+    """When the memory was made, or came into this store: an import brings dates of its own."""
     query: UsedQuery | None
     session_id: str | None
     principal: str | None
@@ -122,7 +163,7 @@ class _Choice:
     @property
     def facts(self) -> Facts:
         query = None if self.query is None else self.query.query
-        return Facts(self.memory.created_at, query, self.rank, self.session_id, self.principal)
+        return Facts(self.since, query, self.rank, self.session_id, self.principal)
 
 
 class Triggers:
@@ -149,7 +190,8 @@ class Triggers:
         memory = None if event.memory_id is None else work.memories.find(event.memory_id)
         if memory is None or memory.status is MemoryStatus.FORGOTTEN:
             return 0
-        choice = _choice(work, memory, event)
+        arrived = work.changes.find_arrival(memory.id, since=now - self._policy.limits.age)
+        choice = _choice(work, memory, event, arrived or memory.created_at)
         refused = self._policy.refusal(choice.facts, now)
         if refused is not None:
             _tell(work, memory.id, refused, query_id=event.query_id)
@@ -185,11 +227,32 @@ class Triggers:
         ready = []
         for term in terms:
             own = [proof for proof in every if proof.term == term]
-            if self._policy.enough(
-                [proof.session_id for proof in own], [proof.principal for proof in own], shared=shared
-            ):
+            if self._is_enough(own, shared=shared) and self._is_chosen_often(work, memory_id, term, own, shared=shared):
                 ready.append(term)
         return ready
+
+    def _is_enough(self, evidence: Sequence[TermEvidence], *, shared: bool) -> bool:
+        sessions, principals = zip(*((proof.session_id, proof.principal) for proof in evidence), strict=True)
+        return self._policy.enough(sessions, principals, shared=shared)
+
+    def _is_chosen_often(
+        self, work: Work, memory_id: str, term: str, evidence: Sequence[TermEvidence], *, shared: bool
+    ) -> bool:
+        """Whether the memory was chosen in enough of the searches since the first evidence that are still logged."""
+        first = work.usage.queries(ids=[proof.query_id for proof in evidence])
+        if not first:
+            return False
+        searches = work.usage.queries(since=min(query.created_at for query in first), newest_first=True)
+        returned = {
+            query.query_id: same_question(query.query)
+            for query in searches
+            if memory_id in query.result_ids and term in words(query.query)[:READ_WORDS]
+        }
+        # Evidence whose search is logged no longer cannot be held against anything, and counts no more.
+        known = [proof for proof in evidence if proof.query_id in returned]
+        chosen = Counter(returned[proof.query_id] for proof in known)
+        asked = [AskedQuestion(count, chosen[text]) for text, count in Counter(returned.values()).items()]
+        return bool(known) and self._is_enough(known, shared=shared) and self._policy.chosen_often(asked)
 
     def _write_down(self, work: Work, choice: _Choice, term: str, now: datetime) -> None:
         memory_id = choice.memory.id
@@ -214,8 +277,13 @@ class Triggers:
         work.audit.append(f"learning.{Safeguard.SHADOW}", memory_id, {"term": term, "said": "learned, not applied"})
 
     def apply(self, work: Work, now: datetime) -> int:
-        """Bring terms out of the shadow, as many as the rate allows each memory; how many."""
-        waiting = work.learned_terms.of(states=(TermState.SHADOW,))
+        """Bring proven terms out of the shadow, as many as the rate allows each memory; how many."""
+        tried = judge_terms(work, self._policy.limits.trials)
+        waiting = [
+            term
+            for term in work.learned_terms.of(states=(TermState.SHADOW,))
+            if self._is_proven(term, tried.get((term.memory_id, term.term), UNTRIED), now)
+        ]
         done = 0
         for memory_id in dict.fromkeys(term.memory_id for term in waiting):
             applied = [
@@ -226,6 +294,19 @@ class Triggers:
                 self._bring_in(work, term, now)
                 done += 1
         return done
+
+    def _is_proven(self, term: LearnedTerm, trials: TermTrials, now: datetime) -> bool:
+        return self._policy.is_proven(term.learned_at, trials.searches, noisy=trials.noisy, now=now)
+
+    def retreat(self, work: Work, because: str) -> int:
+        """Put applied terms back into the shadow: they do not apply while a rule is against it; how many."""
+        applied = work.learned_terms.of(states=(TermState.APPLIED,))
+        for term in applied:
+            take_out(work, term)
+            work.learned_terms.put(replace(term, state=TermState.SHADOW))
+            said = {"term": term.term, "said": f"back in the shadow: {because}"}
+            work.audit.append(f"learning.{Safeguard.SHADOW}", term.memory_id, said)
+        return len(applied)
 
     def _bring_in(self, work: Work, term: LearnedTerm, now: datetime) -> None:
         held = list(work.learning.state(term.memory_id)["learned_triggers"])
@@ -269,17 +350,23 @@ def words_of(memory: MemoryRecord) -> frozenset[str]:
     return frozenset(words("\n".join((memory.title, *memory.triggers, memory.body))))
 
 
-def _choice(work: Work, memory: MemoryRecord, event: FeedbackEvent) -> _Choice:
+def _choice(work: Work, memory: MemoryRecord, event: FeedbackEvent, since: datetime) -> _Choice:
     found = work.usage.queries(ids=[event.query_id]) if event.query_id is not None else []
     # Whoever names a query of another session does not know how the memory was found there.
     own = [query for query in found if query.session_id == event.session_id]
     said = event.metadata.get("principal")
     return _Choice(
         memory=memory,
+        since=max(since, memory.created_at),
         query=own[0] if own else None,
         session_id=None if event.session_id == NO_SESSION else event.session_id,
         principal=said if isinstance(said, str) and said else None,
     )
+
+
+def same_question(text: str) -> str:
+    """Return a question as it is compared with others: without case and spacing."""
+    return " ".join(text.casefold().split())
 
 
 def _evidence(choice: _Choice, query: UsedQuery, term: str, now: datetime) -> TermEvidence:

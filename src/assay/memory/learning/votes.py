@@ -275,7 +275,8 @@ def event_key(kind: EventType, whose: str, *parts: str | None) -> str:
 
 def _promote(work: Work, memory: MemoryRecord, *, positive: int, confidence: float, votes: int) -> Tier:
     higher = raise_tier(memory.tier, positive=positive, confidence=confidence, votes=votes)
-    if higher is None:
+    # A tier that was set with `assay tier` stays, whatever votes come.
+    if higher is None or memory.tier_was_set:
         return memory.tier
     work.learning.change(memory.id, ChangeKind.PROMOTE, {"tier": higher.value}, {"positive": positive})
     work.audit.append(
@@ -285,7 +286,8 @@ def _promote(work: Work, memory: MemoryRecord, *, positive: int, confidence: flo
 
 
 def _audit(work: Work, memory: MemoryRecord, vote: Vote, about: Origins, what: Mapping[str, Any]) -> None:
-    detail = {"useful": vote.useful, "session": vote.session_id, "query_id": about.query_id, **what}
+    note = {"note": vote.note} if vote.note else {}
+    detail = {"useful": vote.useful, "session": vote.session_id, "query_id": about.query_id, **note, **what}
     work.audit.append("learning.validate", memory.id, detail)
 
 

@@ -4,6 +4,7 @@ Read `saver` first; the others are its steps, in this order, and what undoes a s
 
 - `saver`: takes drafts and saves them in batches; updates of a memory.
 - `options`: the settings of saving, and the quality score.
+- `telling_words`: which words of a short note tell something.
 - `drafts`: what a draft must be, hidden characters and secrets.
 - `spam_filter`: is it a note at all, and the quarantine for what is not.
 - `preparing`: these steps together with chunks and vectors, before the write lock is taken.

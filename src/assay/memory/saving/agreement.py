@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import islice, product
 
-from assay.text.terms import normalise_phrase
+from assay.text.terms import normalise_phrase, stems_of
 from assay.text.wording import (
     CHANGE_SIGNS,
     FUNCTION_WORDS,
@@ -49,6 +49,8 @@ SAME_SENTENCE = 0.7
 """In sentences that share this much, a new word replaces an old one even if it also occurs elsewhere in the text."""
 LONGEST_SWAP = 6
 """Words on either side of a word that others changed places around."""
+NEGATED_WORDS = 3
+"""Words of content that a negation or restriction is taken to cover."""
 NEW_WORDS = 4
 """So many words of content that the old text lacks, and more than a third of all, are more than another wording;
 more than half are in any case."""
@@ -61,6 +63,20 @@ _NOTHING: frozenset[str] = frozenset()
 _DIMENSIONS = frozenset(dimension for dimension, _ in UNITS.values())
 _CALENDAR = frozenset({"date", "month", "quarter", "weekday"})
 _LISTS = frozenset({"and", "or"})
+_COPULAS = frozenset(stems_of(words_of("is are be been was were am")))
+_LEADS = frozenset(
+    stems_of(
+        words_of(
+            "of to from in on at by with for as into onto over under than before after until till against behind "
+            "beside above below between near via through per without during within toward towards past around"
+        )
+    )
+)
+"""Prepositions that give the phrase after them its role."""
+_COMPARING = frozenset(
+    stems_of(words_of("rather instead than over prefer prefers before after versus vs beat beats above below ahead"))
+)
+_ARTICLES = frozenset(stems_of(words_of("a an the this that these those our my your his her its their every each")))
 _NO_ITEMS = FUNCTION_WORDS | VERBS
 
 
@@ -219,10 +235,33 @@ def _changes(before: Wording, after: Wording) -> Iterator[str]:
 
 def _negations(pair: _Sentences, before: Wording, after: Wording) -> Iterator[str]:
     old, new = _negation_count(pair.old, after), _negation_count(pair.new, before)
-    if old != new:
+    if old != new and not _negate_alike(NEGATORS, before, after):
         yield f"negation: {old} / {new}"
     for word in sorted(RESTRICTORS & (pair.old.stems ^ pair.new.stems)):
-        yield f"{word} in one of them"
+        if not _negate_alike(frozenset({word}), before, after):
+            yield f"{word} in one of them"
+
+
+def _negate_alike(negating: frozenset[str], before: Wording, after: Wording) -> bool:
+    """Whether both texts negate, or restrict, the same words, in whatever sentence: `none for calls`, `no calls`."""
+    old, new = _negated(negating, before), _negated(negating, after)
+    if not old or len(old) != len(new):
+        return False
+    return all(one <= other or other <= one for one, other in zip(old, new, strict=True))
+
+
+def _negated(negating: frozenset[str], text: Wording) -> list[frozenset[str]]:
+    """The words of content near each negating word: behind it, or before it where it ends its sentence."""
+    found = []
+    for sentence in text.sentences:
+        stems = [token.stem for token in sentence]
+        for place in (place for place, stem in enumerate(stems) if stem in negating):
+            behind = [stem for stem in stems[place + 1 :] if stem not in FUNCTION_WORDS][:NEGATED_WORDS]
+            around = behind or [stem for stem in stems[:place] if stem not in FUNCTION_WORDS][-NEGATED_WORDS:]
+            if not around:
+                return []
+            found.append(frozenset(around))
+    return found
 
 
 def _negation_count(sentence: Sentence, other: Wording) -> int:
@@ -259,17 +298,45 @@ def _swaps(pair: _Sentences, before: Wording, after: Wording) -> Iterator[str]:
 
 
 def _order(pair: _Sentences) -> Iterator[str]:
-    """Arguments that changed places around a word both sentences have: tabs over spaces, spaces over tabs."""
+    """Arguments that took each other's place around a word both sentences have: tabs over spaces, spaces over tabs.
+
+    Words that only stand in another order are a paraphrase: `under the mat lies the key`, `the key lies under the mat`.
+    """
     if _one_block_moved(pair) or _is_list(pair) or _voice(pair.old) != _voice(pair.new):
         return
     old, new = pair.old.telling, pair.new.telling
     here, there = Counter(old), Counter(new)
-    for word in (word for word, count in here.items() if count == there.get(word) == 1):
+    facts = {token.stem for token in pair.old if token.fact is not None}
+    pivots = (word for word, count in here.items() if count == there.get(word) == 1)
+    for word in pivots:
+        # What a number, name or `is` stands between may change sides: Lena is the keeper, the keeper is Lena.
+        if word in facts or word in _COPULAS:
+            continue
         left, right = _around(old, word)
         other_left, other_right = _around(new, word)
-        if (crossed := left & other_right) and (back := right & other_left):
+        crossed, back = left & other_right, right & other_left
+        # Around a comparison the sides are the statement, however each of them is worded.
+        reversed_sides = word in _COMPARING and bool(crossed and back)
+        if reversed_sides or any(_take_places(pair, *sides) for sides in product(sorted(crossed), sorted(back))):
             yield f"order around {word}: {' '.join(sorted(crossed))} / {' '.join(sorted(back))}"
             return
+
+
+def _take_places(pair: _Sentences, one: str, other: str) -> bool:
+    """Whether two words of the old sentence have each other's role in the new one: what leads them tells the role."""
+    return (_lead(pair.old, one), _lead(pair.old, other)) == (_lead(pair.new, other), _lead(pair.new, one))
+
+
+def _lead(sentence: Sentence, word: str) -> str:
+    """The preposition before a word's phrase, such as `over` before `the spaces`; empty when there is none."""
+    stems = [token.stem for token in sentence]
+    place = stems.index(word) - 1
+    while place >= 0 and stems[place] not in FUNCTION_WORDS and stems[place] not in _LEADS:
+        place -= 1
+    if place > 0 and stems[place] in _ARTICLES:
+        # An article begins the phrase: only what stands right before it leads it.
+        place -= 1
+    return stems[place] if place >= 0 and stems[place] in _LEADS else ""
 
 
 def _around(stems: Sequence[str], word: str) -> tuple[set[str], set[str]]:

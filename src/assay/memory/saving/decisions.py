@@ -129,7 +129,7 @@ def decide(
         steps = (trust, quality, *_not_asked("in quarantine"))
         return Decision(decision=SaveDecision.STORE, steps=steps, would_reject=TRUST, quarantined=True)
     duplicate = next((neighbour for neighbour in near if neighbour.verdict is Verdict.REJECT), None)
-    updates = policy.reconsolidate and any(limit_verdict(neighbour, policy) is Verdict.SUPERSEDE for neighbour in near)
+    updates = policy.reconsolidate and any(limit_verdict(neighbour) is Verdict.SUPERSEDE for neighbour in near)
     repeated = _near_duplicate(None if updates else duplicate, policy, not_compared)
     if duplicate is not None and repeated.decision == "reject":
         last = Step("reconsolidation", "off", "rejected before")
@@ -193,7 +193,7 @@ def _reconsolidate(
             held_off="" if not_compared else _describe_held_off(near, policy),
             contradicts=_against_persons(near),
         )
-    verdicts = [limit_verdict(neighbour, policy) for neighbour in near]
+    verdicts = [limit_verdict(neighbour) for neighbour in near]
     chosen = foremost(verdicts)
     by_verdict = {
         kind: tuple(neighbour for neighbour, verdict in zip(near, verdicts, strict=True) if verdict is kind)
@@ -229,7 +229,7 @@ def _describe_held_off(near: Sequence[Neighbour], policy: GatePolicy) -> str:
     """What reconsolidation would have done to the nearest memories, were it not held off; empty when nothing."""
     if not policy.held_off:
         return ""
-    verdicts = [limit_verdict(neighbour, policy) for neighbour in near]
+    verdicts = [limit_verdict(neighbour) for neighbour in near]
     chosen = foremost(verdicts)
     done = {Verdict.SUPERSEDE: "superseded", Verdict.MERGE: "merged into"}.get(chosen)
     if done is None:
@@ -238,16 +238,15 @@ def _describe_held_off(near: Sequence[Neighbour], policy: GatePolicy) -> str:
     return f"would have {done} {ids}, but reconsolidation is held off: {policy.held_off}"
 
 
-def limit_verdict(one: Neighbour, policy: GatePolicy) -> Verdict:
-    """Limit the verdict on a neighbour to what the flags allow, and to what may be done to a protected memory.
+def limit_verdict(neighbour: Neighbour) -> Verdict:
+    """Limit the verdict on a neighbour that the gate lets pass to what may be done to the memory.
 
-    A duplicate is merged if the gate is off, and stored while the gate only warns. A program's duplicate of a person's
-    memory is linked to that memory, so that it never ranks above it.
+    A duplicate that the gate does not turn away, because it only warns or is off, is merged: the closest copy is
+    treated no weaker than a looser one. A program's duplicate of a person's memory is linked to that memory, so that it
+    never ranks above it.
     """
-    verdict = one.verdict
-    if verdict is Verdict.REJECT:
-        verdict = Verdict.STORE if policy.gate and not one.protected else Verdict.MERGE
-    return for_protected(verdict) if one.protected else verdict
+    verdict = Verdict.MERGE if neighbour.verdict is Verdict.REJECT else neighbour.verdict
+    return for_protected(verdict) if neighbour.protected else verdict
 
 
 def _describe_near(near: Sequence[Neighbour]) -> str:

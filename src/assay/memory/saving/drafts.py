@@ -62,14 +62,14 @@ def check_constitutional(tokens: int, others: Sequence[int]) -> None:
     if len(others) + 1 > MOST_CONSTITUTIONAL:
         raise BadValue(
             f"there are {len(others)} constitutional memories already, and at most {MOST_CONSTITUTIONAL} are allowed",
-            remedy="Give another one a lower tier first, or save this one as critical.",
+            remedy="Give another one a lower tier first with `assay tier ID critical`, or make this one critical.",
         )
     total = sum(others) + tokens
     if total > MOST_CONSTITUTIONAL_TOKENS:
         raise BadValue(
             f"constitutional memories would have {total:,} tokens together ({tokens:,} of them new), over"
             f" {MOST_CONSTITUTIONAL_TOKENS:,}",
-            remedy="Shorten this one, or give another one a lower tier first.",
+            remedy="Shorten this one, or give another one a lower tier first with `assay tier ID critical`.",
         )
 
 

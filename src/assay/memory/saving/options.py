@@ -11,21 +11,25 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from assay.memory.saving.agreement import GENERIC
+from assay.memory.saving.telling_words import EMPTY_WORDS, answers_a_question, tells_something
 from assay.records import Draft, Quality, QualityPart, values
 from assay.records.fields import require
 from assay.text.terms import normalise_phrase, stems_of, words
-from assay.text.wording import wording, words_of
+from assay.text.wording import wording
 
 # --- Quality: how much a draft is worth keeping, as the weighted mean of six parts from 0 to 1 ---
 #
 # | part | weight | 1 when | 0 when |
 # | --- | --- | --- | --- |
-# | title | 0.15 | two to twelve words that say something | generic, or without a letter |
+# | title | 0.15 | two to twelve words that say something | generic, without a letter, or the note tells nothing |
 # | triggers | 0.10 | two or more | none |
-# | length | 0.20 | twelve words or more in the body | none |
+# | length | 0.20 | twelve words or more in the body | none, or the note tells nothing |
 # | structure | 0.10 | a heading, list, table or code | over 100 words without any |
 # | metadata | 0.10 | two of folder, path, tags, context type, metadata, source | none of them |
-# | signal | 0.35 | distinct words of content and facts make up half of all words | empty words only |
+# | signal | 0.35 | content words and facts are half of all words | empty words only, or the note tells nothing |
+#
+# A note tells nothing when title and body together do not name two different things (`telling_words`). The other three
+# parts then reach 0.3 at most: less than `REJECT_BELOW`.
 
 REJECT_BELOW = 0.4
 
@@ -38,17 +42,6 @@ FULL_SIGNAL = 0.5
 QUALITY_CHARACTERS = 50_000
 """Characters that are looked at: the worth of a longer text shows before."""
 
-EMPTY_WORDS = frozenset(
-    stems_of(
-        words_of(
-            "ok okay thanks thank test tests testing todo stuff thing things something anything somehow asdf "
-            "qwerty foo bar baz misc etc various maybe probably placeholder lorem ipsum dolor tbd wip hello "
-            "hi hey yes yeah some several blah whatever later soon untitled new good nice great"
-        )
-    )
-)
-"""Content words that carry no information."""
-
 _STRUCTURE = re.compile(r"^[^\S\n]*+(?:#{1,6}\s|[-*+]\s|\d+[.)]\s|\||```|~~~)", re.MULTILINE)
 
 
@@ -56,13 +49,15 @@ def score_quality(draft: Draft) -> Quality:
     """What a draft is worth, and why."""
     body = draft.body[:QUALITY_CHARACTERS]
     count = len(words(body))
+    # Of a text that tells nothing no other part may make a note, however long it is and whatever labels it carries.
+    telling = tells_something(draft.title, body)
     values = {
-        "title": _title(draft.title),
+        "title": _title(draft.title) if telling else 0.0,
         "triggers": min(1.0, len(draft.triggers) / 2),
-        "length": min(1.0, count / FULL_LENGTH),
+        "length": min(1.0, count / FULL_LENGTH) if telling else 0.0,
         "structure": _structure(body, count),
         "metadata": _metadata(draft),
-        "signal": _signal(body, count),
+        "signal": _signal(draft.title, body) if telling else 0.0,
     }
     parts = tuple(QualityPart(name, values[name], weight) for name, weight in QUALITY_WEIGHTS.items())
     return Quality(score=sum(part.value * part.weight for part in parts), parts=parts)
@@ -87,11 +82,15 @@ def _metadata(draft: Draft) -> float:
     return min(1.0, sum(map(bool, given)) / 2)
 
 
-def _signal(body: str, count: int) -> float:
+def _signal(title: str, body: str) -> float:
+    if answers_a_question(title, body):
+        return 1.0
     text = wording(body)
     said = (text.content - EMPTY_WORDS) | {fact.value for fact in text.facts if fact.value not in EMPTY_WORDS}
-    # A long text repeats its words: what it says is judged on a hundred of them.
-    return min(1.0, len(said) / (FULL_SIGNAL * min(count, NEEDS_STRUCTURE))) if count else 0.0
+    # Tokens, since an address such as 10.0.0.12 is one fact and four words. A long text repeats its words: what it says
+    # is judged on a hundred of them.
+    count = min(len(text.tokens), NEEDS_STRUCTURE)
+    return min(1.0, len(said) / (FULL_SIGNAL * count)) if count else 0.0
 
 
 # --- Options, each number with its reason ---

@@ -407,7 +407,7 @@ def _list_superseded(near: Sequence[Neighbour], policy: GatePolicy) -> list[Memo
     """What a draft would supersede, most similar first."""
     if not policy.reconsolidate:
         return []
-    return [neighbour.memory for neighbour in near if limit_verdict(neighbour, policy) is Verdict.SUPERSEDE]
+    return [neighbour.memory for neighbour in near if limit_verdict(neighbour) is Verdict.SUPERSEDE]
 
 
 def _current(work: Work, prepared: Prepared) -> MemoryRecord | None:

@@ -10,13 +10,15 @@ Read `searcher` first, then `pipeline`.
 - `channels`: the five ways of finding passages, and the registry for more.
 - `fusion`: from the channels' lists to one score for each memory.
 - `boosts`: facts about a memory that raise or lower its score.
+- `tiers`: deprecated memories are served last.
 - `trust`: no program's note above a person's note that it contradicts.
 - `results`: reranking, the relevance cut, the token budget and the explanation of each hit.
+- `variants`: search by another configuration of the same memory.
 - `trace`: the timed stages, and the guard that lets a channel fail without failing the search.
 """
 
+from assay.embedding.protocol import CrossEncoder
 from assay.memory.searching.options import SearchOptions
-from assay.memory.searching.results import CrossEncoder
 from assay.memory.searching.searcher import Observer, Searcher
 
 __all__ = ["CrossEncoder", "Observer", "SearchOptions", "Searcher"]

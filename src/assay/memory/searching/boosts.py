@@ -21,7 +21,7 @@ from assay.memory.searching.channels import GraphNeighbour
 from assay.memory.searching.options import SearchOptions
 from assay.memory.searching.query import ParsedQuery
 from assay.memory.sessions import Turn
-from assay.records import Boost, SearchRequest
+from assay.records import Boost, SearchRequest, Tier
 from assay.storage import Candidate, Work
 from assay.text.terms import normalise_phrase
 
@@ -109,6 +109,16 @@ def boost_recency(age_days: float, half_life_days: float, strength: float) -> Bo
     return _make_boost("recency", freshness, strength, f"updated {max(age_days, 0.0):.1f} days ago")
 
 
+def boost_tier(tier: Tier, options: SearchOptions) -> Boost | None:
+    """Somebody marked it as critical or important, or enough validations did.
+
+    `normal` and `temporary` are neutral: a temporary memory matters as much as any other while it holds. `deprecated`
+    has no factor either; such memories are served last, whatever they score (see `pipeline`).
+    """
+    strength = {Tier.CRITICAL: options.critical_strength, Tier.IMPORTANT: options.important_strength}.get(tier, 0.0)
+    return _make_boost("tier", 1.0, strength, f"its tier is {tier.value}")
+
+
 def combine_boosts(boosts: Iterable[Boost], bound: float) -> float:
     """The factor of all boosts together, from 1 / bound to bound."""
     return min(max(math.prod(boost.factor for boost in boosts), 1.0 / bound), bound)
@@ -149,8 +159,8 @@ def _share(name: str, value: float) -> float:
 
 # --- The boost stage: facts about each memory, read with few queries ---
 #
-# Facts come from the row (confidence, context type, age, learned triggers), from the graph (neighbours of the best
-# hits) and from the session (what it attends to). Attention acts on what surrounds a memory that the session was
+# Facts come from the row (confidence, context type, tier, age, learned triggers), from the graph (neighbours of the
+# best hits) and from the session (what it attends to). Attention acts on what surrounds a memory that the session was
 # given: memories one edge away, and those that other searches gave together with it. It does not raise that memory
 # itself.
 
@@ -227,6 +237,7 @@ class Booster:
         self._now = now.timestamp()
         self._learned = enabled("learn_from_selection")
         self._negative = enabled("negative_feedback")
+        self._tiers = enabled("tier_boost")
 
     def most(self) -> float:
         """The largest factor that any memory can have in this search."""
@@ -239,6 +250,7 @@ class Booster:
             MOST_CONFIDENCE_FACTOR - 1.0 if around.praises or options.general_votes else 0.0,
             options.context_strength if self._request.context_type is not None else 0.0,
             options.recency_strength,
+            max(options.critical_strength, options.important_strength) if self._tiers else 0.0,
         )
         return min(math.prod(1.0 + strength for strength in strengths), options.boost_bound)
 
@@ -257,6 +269,7 @@ class Booster:
                 options.recency_half_life_days,
                 options.recency_strength,
             ),
+            boost_tier(Tier(row.memory.tier), options) if self._tiers else None,
         )
         return tuple(boost for boost in found if boost is not None)
 

@@ -22,7 +22,15 @@ from assay.embedding.protocol import Embedder
 from assay.errors import AssayError
 from assay.index import Allowed, View
 from assay.memory.searching import channels as graph
-from assay.memory.searching.channels import CHANNELS, Ask, GraphNeighbour, Offer, QueryVector
+from assay.memory.searching.channels import (
+    CHANNELS,
+    Ask,
+    GraphNeighbour,
+    Offer,
+    QueryVector,
+    find_expansion_stems,
+    search_stems,
+)
 from assay.memory.searching.fusion import FusedPassage, Passages, best_first, join_channels
 from assay.memory.searching.query import ParsedQuery
 from assay.memory.searching.trace import Failures, Guard, Stopwatch
@@ -379,15 +387,26 @@ class Candidates:
     neighbours: list[GraphNeighbour] = field(default_factory=list)
     """What the graph reached from the best hits."""
     timings: dict[Channel, float] = field(default_factory=dict)
+    added_stems: Mapping[str, float] = field(default_factory=dict)
+    """What expansion added to the query."""
 
 
 class Gathering:
     """Runs the channels of one search."""
 
     def __init__(
-        self, ask: Ask, *, fusing: Fusing, guard: Guard, passes: Passes, elapsed_ms: Callable[[], float]
+        self,
+        ask: Ask,
+        *,
+        fusing: Fusing,
+        guard: Guard,
+        passes: Passes,
+        elapsed_ms: Callable[[], float],
+        expand: bool = False,
     ) -> None:
+        """`expand` says whether words of the first results may join the query."""
         self._ask = ask
+        self._expand = expand
         self._fusing = fusing
         self._guard = guard
         self._passes = passes
@@ -400,15 +419,34 @@ class Gathering:
         for entry in asked:
             if entry.of_passages is not None:
                 self._run(entry.channel, partial(entry.of_passages, self._ask))
-        fused = self._fusing(self._found.lists)
-        if fused:
-            self._fetch(fused)
+        fused = self._fuse_and_fetch()
+        if self._expand and Channel.BM25 in self._found.lists and self._expand_query(fused):
+            fused = self._fuse_and_fetch()
         # The graph starts from what all the others found, so it comes last.
         for entry in sorted(asked, key=lambda entry: entry.channel is Channel.GRAPH):
             if entry.of_memories is not None:
                 asking = replace(self._ask, neighbours=partial(self._reach, fused))
                 self._run(entry.channel, partial(self._vote, entry.of_memories, asking, fused))
         return self._found
+
+    def _fuse_and_fetch(self) -> list[FusedPassage[int]]:
+        fused = self._fusing(self._found.lists)
+        if fused:
+            self._fetch(fused)
+        return fused
+
+    def _expand_query(self, fused: Sequence[FusedPassage[int]]) -> bool:
+        """Ask `bm25` again with words that the first results share; False when there are none to add."""
+        first = [passage.number for passage in fused if passage.number in self._found.passing]
+        work = self._ask.work
+        added = self._guard.run("query expansion", work, lambda: find_expansion_stems(self._ask, first))
+        if not added:
+            return False
+        before = self._found.timings[Channel.BM25]
+        self._run(Channel.BM25, partial(search_stems, replace(self._ask, added_stems=added)))
+        self._found.timings[Channel.BM25] += before
+        self._found.added_stems = added
+        return True
 
     def _vote(
         self, find: Callable[[Ask], Sequence[tuple[str, float]]], ask: Ask, fused: Sequence[FusedPassage[int]]

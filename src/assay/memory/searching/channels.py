@@ -16,7 +16,7 @@ import inspect
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import compress, islice
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -28,7 +28,7 @@ from assay.index import Allowed, View
 from assay.memory.learning.policy import DENYLIST
 from assay.memory.searching.options import SearchOptions
 from assay.memory.searching.query import ParsedQuery, expand_query, full_text_query
-from assay.records import Channel, Mode
+from assay.records import Channel, CosineSpread, Mode
 from assay.records.fields import one_of
 from assay.records.searching import add_channel, load_channels_by
 from assay.registry import Registry, hash_function
@@ -202,8 +202,8 @@ class Ask:
     options: SearchOptions
     channels: tuple[Channel, ...] = ()
     """All channels that run in this search."""
-    expanded: bool = False
-    """Whether words of the first results may join the query."""
+    added_stems: Mapping[str, float] = field(default_factory=dict)
+    """Stems that query expansion adds to the query, with their weights."""
     neighbours: Callable[[], Sequence[tuple[str, float]]] = tuple
     """Memories that the graph reaches from the best hits of the channels that ran before."""
 
@@ -231,6 +231,14 @@ def search_vectors(ask: Ask) -> Offer:
         raise _other_model(ask, view.model, vector.model)
     found = view.nearest(vector.values, model=vector.model, limit=ask.limit, allowed=ask.allowed)
     return [(passage.number, passage.score) for passage in found]
+
+
+def find_cosine_spread(ask: Ask) -> CosineSpread | None:
+    """How near the query is to all the passages it may find; None when nothing can be compared with it."""
+    view, vector = ask.opened_view(), ask.vector
+    if vector is None or view.model != vector.model:
+        return None
+    return view.cosine_spread(vector.values, model=vector.model, allowed=ask.allowed)
 
 
 def _other_model(ask: Ask, active: str | None, model: str) -> ChannelUnavailable:
@@ -287,31 +295,24 @@ def _ranked_by_others(ask: Ask) -> bool:
 
 # --- The `bm25` channel: stems of the query against the tenant's own lexical index ---
 #
-# In deep mode the query is expanded: words that its first results share join it with a small weight, and the index is
-# asked once more.
+# In deep mode the query is expanded: words that the first results of all channels share join it with a small weight,
+# and the index is asked once more. The first results of this channel alone would only say again what it has found.
 
 
 def search_stems(ask: Ask) -> Offer:
     """The passages that share most with the query."""
     view = ask.opened_view()
-    asked = {stem: float(times) for stem, times in ask.parsed.stems.items()}
-    first = _search_lexical_index(ask, view, asked, ask.limit)
-    if not ask.expanded or not first:
-        return first
-    return _search_lexical_index(ask, view, asked | _find_expansion_terms(ask, view, first), ask.limit)
-
-
-def _search_lexical_index(ask: Ask, view: View, asked: Mapping[str, float], limit: int) -> Offer:
+    asked = {stem: float(times) for stem, times in ask.parsed.stems.items()} | dict(ask.added_stems)
     if not asked:
         return []
-    return [(passage.number, passage.score) for passage in view.lexical(asked, limit=limit, allowed=ask.allowed)]
+    return [(passage.number, passage.score) for passage in view.lexical(asked, limit=ask.limit, allowed=ask.allowed)]
 
 
-def _find_expansion_terms(ask: Ask, view: View, first: Offer) -> dict[str, float]:
-    """The terms that expansion adds, without the query's own."""
-    options = ask.options
-    numbers = [number for number, _ in first[: options.expansion_documents]]
-    feedback = [Counter(stems(text)) for text in ask.work.passages.texts(numbers).values()]
+def find_expansion_stems(ask: Ask, first: Sequence[int]) -> dict[str, float]:
+    """The stems that expansion adds, without the query's own; `first` are the passages found so far, best first."""
+    options, view = ask.options, ask.opened_view()
+    texts = ask.work.passages.texts(first[: options.expansion_documents])
+    feedback = [Counter(stems(text)) for text in texts.values()]
     weighed = expand_query(
         ask.parsed.stems,
         feedback,

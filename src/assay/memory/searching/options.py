@@ -15,7 +15,7 @@ from types import MappingProxyType
 from assay.errors import BadValue
 from assay.records import Channel, FusionMethod, Intent, Mode
 from assay.records import values as rules
-from assay.records.fields import one_of, require
+from assay.records.fields import allow, one_of, require
 
 Weights = Mapping[Channel, float]
 
@@ -98,19 +98,26 @@ class SearchOptions:
     recency_strength: float = 0.05
     """Recency and context only part near-equals: relevance that is 5 % higher wins against either."""
     recency_half_life_days: float = 30.0
+    important_strength: float = 0.0025
+    critical_strength: float = 0.005
+    """Far below recency and context: a tier parts near-equals, and relevance that is 0.5 % higher wins against any
+    tier. With more, fewer of the critical memories shown were relevant; see `design/tiers-in-ranking.md`."""
 
-    mmr_lambda: float = 0.7
-    """The share of relevance against newness. Below one half, results stop answering the query."""
-    mmr_alike: float = 0.75
-    """Results repeat each other from this cosine on, where the bundled embedder begins to see one subject. Counting
-    every cosine lowered recall@5 from .83 to .76 on a set where most questions have several good answers."""
+    mmr_lambda: float = 0.9
+    """The share of relevance against newness. With .7, nDCG@10 fell by .08 where a question has many good answers."""
+    mmr_alike: float = 0.85
+    """Results repeat each other from this cosine on. The bundled embedder sees one subject from .75 on, but two answers
+    about one subject are not one answer twice."""
     rerank_depth: int = 50
     """Reranking looks at this many; a cross-encoder costs some milliseconds for each."""
+    rerank_threshold: float | None = None
+    """With a cross-encoder, results that it scores lower, or does not look at, are not returned; None: all are."""
 
     expansion_documents: int = 10
-    expansion_terms: int = 10
-    expansion_weight: float = 0.3
-    """What the best expansion term weighs beside an original one."""
+    expansion_terms: int = 20
+    expansion_weight: float = 0.15
+    """What the best expansion term weighs beside an original one. Of nine choices of these three over seven collections
+    this one gained most of MRR, and nowhere lost more than chance would (`design/query-expansion.md`)."""
 
     common_least: int = 1_000
     common_share: float = 0.05
@@ -165,7 +172,9 @@ class SearchOptions:
         )
         require(self, rules.share, "session_strength", "causal_strength", "coactivation_strength")
         require(self, rules.share, "learned_strength", "context_strength", "recency_strength")
+        require(self, rules.share, "important_strength", "critical_strength")
         require(self, rules.share, "low_pressure", "high_pressure", "critical_pressure")
+        allow(self, rules.share, "rerank_threshold")
         require(self, _positive, "recency_half_life_days")
         require(self, _bound, "boost_bound")
         require(self, _weights, "weights")

@@ -16,21 +16,23 @@ from typing import NamedTuple
 
 import numpy as np
 
+from assay.embedding.protocol import CrossEncoder
 from assay.flags import FlagStates
 from assay.index import View
 from assay.memory.searching import boosts
 from assay.memory.searching import channels as graph
 from assay.memory.searching.boosts import Booster, Surroundings, combine_boosts
 from assay.memory.searching.candidates import Candidates, Fusing, Gathering, Reach, Scoping, keep_passing
-from assay.memory.searching.channels import Ask, Offer, QueryVector, list_added_channels
+from assay.memory.searching.channels import Ask, Offer, QueryVector, find_cosine_spread, list_added_channels
 from assay.memory.searching.fusion import AggregatedMemory, FusedPassage, aggregate, ceiling, floor_of
 from assay.memory.searching.options import ALL_CHANNELS, QUICK_CHANNELS, SearchOptions
 from assay.memory.searching.query import ParsedQuery, parse
-from assay.memory.searching.results import CrossEncoder, Ranked, Ranking, Rules, Shown, finish_results, mmr, rerank_with
+from assay.memory.searching.results import Ranked, Ranking, Rules, Shown, finish_results, mmr, rerank_with
+from assay.memory.searching.tiers import IsDeprecated, is_deprecated, is_never_deprecated, split_deprecated
 from assay.memory.searching.trace import Guard, Trace
-from assay.memory.searching.trust import BEYOND, arrange, look_up
+from assay.memory.searching.trust import BEYOND, Contradictions, Opposed, arrange, look_up
 from assay.memory.sessions import History, Turn
-from assay.records import Channel, FolderMode, Intent, Mode, Pressure, Scope, SearchRequest
+from assay.records import Channel, CosineSpread, FolderMode, Intent, Mode, Pressure, Scope, SearchRequest
 from assay.records.searching import in_channel_order
 from assay.storage import Candidate, Work
 
@@ -64,8 +66,8 @@ class PressureReading(NamedTuple):
     """How full the caller's context is."""
 
     level: Pressure
-    ratio: float
-    """0 to 1; 0 when no budget was given."""
+    ratio: float | None
+    """0 to 1; None when no budget was given."""
 
 
 class ModeChoice(NamedTuple):
@@ -91,7 +93,7 @@ def read_pressure(
 ) -> PressureReading:
     """How much of a token budget is used. A budget of 0 is used up."""
     if token_budget is None:
-        return PressureReading(Pressure.NONE, 0.0)
+        return PressureReading(Pressure.NONE, None)
     limits = options or SearchOptions()
     ratio = min(tokens_used / token_budget, 1.0) if token_budget else 1.0
     if ratio >= limits.critical_pressure:
@@ -189,6 +191,7 @@ class Answer:
     reach: Reach
     weights: dict[str, float]
     fallback: str | None
+    cosines: CosineSpread | None
 
 
 class Pipeline:
@@ -202,6 +205,7 @@ class Pipeline:
         self._trace = trace
         self._guard = guard
         self._fusing = self._fusing_of(self._plan)
+        self._cosines: CosineSpread | None = None
 
     def run(self) -> Answer:
         """From the question to the hits."""
@@ -216,7 +220,7 @@ class Pipeline:
             stage.detail |= {"passages_dropped": shown.fitted.dropped, "tokens_over_budget": shown.fitted.overrun}
             stage.detail |= {"held_back": len(shown.held_back), "below_cut": shown.below_cut}
         ran = {str(channel): self._fusing.weights[channel] for channel in in_channel_order(ranking.lists)}
-        return Answer(shown=shown, ranking=ranking, reach=reach, weights=ran, fallback=reason)
+        return Answer(shown=shown, ranking=ranking, reach=reach, weights=ran, fallback=reason, cosines=self._cosines)
 
     def _rank(self, reach: Reach, plan: SearchPlan) -> Ranking:
         """The stages between what may be looked at and the final list."""
@@ -242,9 +246,21 @@ class Pipeline:
         # A score of 0 says that nothing speaks for it, such as a vector that points away.
         while memories and not memories[-1].score > 0.0:
             memories.pop()
-        order = self._rerank(self._boost(memories, rows, found, plan), len(memories), plan)
-        ranking = Ranking(order=order, found=len(memories), lists=lists, rows=rows, rules=rules)
-        return self._apply_trust(ranking, memories, reach.passes)
+        split = split_deprecated(self._boost(memories, rows, found, plan), self._is_deprecated)
+        # Deprecated results are not reranked: a copy that replaced one must not be spread away from it.
+        reranked = self._rerank(split.current, len(memories), plan)
+        ranking = Ranking(
+            order=(*reranked.order, *split.deprecated),
+            found=reranked.found,
+            lists=lists,
+            rows=rows,
+            rules=rules,
+            below_threshold=reranked.below_threshold,
+        )
+        ranking = self._apply_trust(ranking, memories, reach.passes)
+        # Trust may have put a program's note at the very end.
+        last = split_deprecated(ranking.order, self._is_deprecated)
+        return replace(ranking, order=last.current + last.deprecated)
 
     def _gather(self, reach: Reach, plan: SearchPlan) -> Candidates:
         channels = self._channels(plan)
@@ -258,15 +274,23 @@ class Pipeline:
                 allowed=reach.allowed,
                 options=self._options,
                 channels=channels,
-                expanded=plan.expand and self._is_enabled("query_expansion"),
             )
             gathering = Gathering(
-                ask, fusing=self._fusing, guard=self._guard, passes=reach.passes, elapsed_ms=self._trace.elapsed_ms
+                ask,
+                fusing=self._fusing,
+                guard=self._guard,
+                passes=reach.passes,
+                elapsed_ms=self._trace.elapsed_ms,
+                expand=plan.expand and self._is_enabled("query_expansion"),
             )
             found = gathering.gather(channels)
+            if self._request.explain and Channel.VECTOR in found.lists:
+                self._cosines = self._guard.run("cosine spread", ask.work, lambda: find_cosine_spread(ask))
             stage.outputs = len(found.rows)
             for channel, offered in found.lists.items():
                 stage.detail[str(channel)] = {"found": len(offered), "duration_ms": found.timings[channel]}
+            if found.added_stems:
+                stage.detail["added_stems"] = list(found.added_stems)
         return found
 
     def _filter(self, found: Candidates) -> tuple[dict[Channel, Offer], dict[int, Candidate]]:
@@ -305,13 +329,16 @@ class Pipeline:
                 break
             said = booster.boosts(row)
             done.append(Ranked(memory, row, said, combine_boosts(said, self._options.boost_bound)))
+            if self._is_deprecated(row):
+                # It takes none of the first places.
+                continue
             (heapq.heappush if len(best) < places else heapq.heappushpop)(best, done[-1].worth)
         return done
 
     def _places_that_count(self, plan: SearchPlan) -> int:
         """How many of the first places are shown, passed over because the session has them in view, or reranked."""
         shown = self._request.k + len(self._in_view)
-        reranks = plan.rerank or self._setting.cross_encoder is not None
+        reranks = plan.rerank or self._cross_encoder is not None
         return max(shown, self._options.rerank_depth) if reranks else shown
 
     def _surroundings(
@@ -345,26 +372,44 @@ class Pipeline:
             praises=praises,
         )
 
-    def _rerank(self, order: list[Ranked], found: int, plan: SearchPlan) -> list[Ranked]:
+    def _rerank(self, order: list[Ranked], found: int, plan: SearchPlan) -> _Reranked:
         with self._trace.stage("rerank", inputs=found) as stage:
-            stage.outputs = found
-            encoder = self._setting.cross_encoder
-            if encoder is not None and self._asked.choice.mode is not Mode.QUICK and self._is_enabled("cross_encoder"):
-                stage.detail["by"] = encoder.name
-                done = self._guard.run("rerank", self._setting.work, lambda: self._by_cross_encoder(encoder, order))
+            encoder, work = self._cross_encoder, self._setting.work
+            reranked: _Reranked | None = None
+            if encoder is not None:
+                stage.detail["by"] = "cross_encoder"
+                reranked = self._guard.run("rerank", work, lambda: self._by_cross_encoder(encoder, order, found))
+                # Read after the model was asked: a model that cannot be loaded has no name.
+                stage.detail |= {} if reranked is None else {"by": encoder.name, "below": reranked.below_threshold}
             elif plan.rerank and self._is_enabled("mmr"):
                 stage.detail["by"] = "mmr"
-                done = self._guard.run("rerank", self._setting.work, lambda: self._by_mmr(order))
-            else:
-                return order
-            return order if done is None else _with_former_ranks(order, done)
+                spread = self._guard.run("rerank", work, lambda: self._by_mmr(order))
+                reranked = None if spread is None else _Reranked(_with_former_ranks(order, spread), found)
+            reranked = reranked or _Reranked(order, found)
+            stage.outputs = reranked.found
+            return reranked
 
-    def _by_cross_encoder(self, encoder: CrossEncoder, order: Sequence[Ranked]) -> list[Ranked]:
-        depth = self._options.rerank_depth
-        shown = self._setting.work.passages.read_shown([one.memory.best.number for one in order[:depth]])
-        best = [shown[one.memory.best.number] for one in order[:depth]]
-        ordered = [f"{one.title}\n{one.text}" for one in best]
-        return rerank_with(encoder, self._request.query, order[:depth], ordered, depth) + list(order[depth:])
+    @cached_property
+    def _cross_encoder(self) -> CrossEncoder | None:
+        """The cross-encoder that this search is to use."""
+        quick = self._asked.choice.mode is Mode.QUICK
+        return None if quick or not self._is_enabled("cross_encoder") else self._setting.cross_encoder
+
+    def _by_cross_encoder(self, encoder: CrossEncoder, order: Sequence[Ranked], found: int) -> _Reranked:
+        """Order the first results again; with a threshold, only those that reach it are left."""
+        depth, threshold = self._options.rerank_depth, self._options.rerank_threshold
+        first = order[:depth]
+        shown = self._setting.work.passages.read_shown([place.memory.best.number for place in first])
+        passages = [shown[place.memory.best.number] for place in first]
+        texts = [f"{passage.title}\n{passage.text}" for passage in passages]
+        scored = [
+            place._replace(rerank_score=score)
+            for place, score in rerank_with(encoder, self._request.query, first, texts)
+        ]
+        if threshold is None:
+            return _Reranked(_with_former_ranks(order, [*scored, *order[depth:]]), found)
+        kept = [place for place in scored if place.rerank_score is not None and place.rerank_score >= threshold]
+        return _Reranked(_with_former_ranks(order, kept), len(kept), len(scored) - len(kept))
 
     def _by_mmr(self, order: Sequence[Ranked]) -> list[Ranked] | None:
         """Spread what repeats itself, by the best passages' vectors; without vectors nothing is known to."""
@@ -391,17 +436,23 @@ class Pipeline:
             stage.outputs = len(ids)
             shown = self._request.k + len(self._in_view)
             found = self._guard.run("trust", work, lambda: look_up(work, ids[: shown + BEYOND]))
-            opposed = [] if found is None else found.find_opposed()
+            opposed = [] if found is None else self._find_opposed(found, ranking)
             if found is None or not opposed or not self._is_enabled("trust_ranking"):
                 return ranking if found is None else replace(ranking, contradictions=found)
-            raising = _Raising(work, ranking, memories, passes)
+            rows = ranking.rows
+            current = [memory for memory in memories if not self._is_deprecated(rows[memory.best.number])]
+            raising = _Raising(work, ranking, current, lambda row: passes(row) and not self._is_deprecated(row))
             arranged = arrange(ids, opposed, shown=shown, may_raise=raising.may)
             known = {place.row.memory_id: place for place in ranking.order} | raising.found
             order = [known[memory_id]._replace(trust=arranged.moves.get(memory_id)) for memory_id in arranged.order]
             stage.outputs = len(order)
             stage.detail["moved"] = len(arranged.moves)
-            rows = {**ranking.rows, **raising.rows}
-            return replace(ranking, order=order, rows=rows, contradictions=found)
+            return replace(ranking, order=order, rows={**rows, **raising.rows}, contradictions=found)
+
+    def _find_opposed(self, found: Contradictions, ranking: Ranking) -> list[Opposed]:
+        """Return the pairs that the rule applies to; a person's note that is deprecated outranks nothing."""
+        last = {place.row.memory_id for place in ranking.order if self._is_deprecated(place.row)}
+        return [pair for pair in found.find_opposed() if pair.person_id not in last]
 
     def _widen(self, ranking: Ranking, reach: Reach) -> tuple[Ranking, Reach, str | None]:
         """Return the ranking, or a wider one if it has too few results."""
@@ -454,6 +505,10 @@ class Pipeline:
             silent.add(Channel.VECTOR)
         return tuple(channel for channel in wanted if channel not in silent)
 
+    @cached_property
+    def _is_deprecated(self) -> IsDeprecated:
+        return is_deprecated if self._is_enabled("tier_boost") else is_never_deprecated
+
     def _is_enabled(self, flag: str) -> bool:
         return flag not in self._request.without and self._setting.states.enabled(flag, self._asked.identity)
 
@@ -481,6 +536,15 @@ class Pipeline:
     @cached_property
     def _scoping(self) -> Scoping:
         return Scoping(self._setting.work, self._setting.view, self._parsed, self._guard)
+
+
+class _Reranked(NamedTuple):
+    """The results after reranking."""
+
+    order: Sequence[Ranked]
+    found: int
+    """How many there are in all, also further down."""
+    below_threshold: int = 0
 
 
 class _Raising:

@@ -393,8 +393,8 @@ def expand_query(
     stems: Iterable[str],
     feedback_docs: Sequence[Mapping[str, int]],
     idf: Callable[[str], float],
-    count: int = 10,
-    weight: float = 0.3,
+    count: int = 20,
+    weight: float = 0.15,
 ) -> dict[str, float]:
     """Terms with weights: the original ones first, then the added ones, best first."""
     original = dict.fromkeys(stems, 1.0)

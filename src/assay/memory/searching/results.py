@@ -1,7 +1,8 @@
 """From a ranking to the hits that are returned.
 
 - Working data of a search between fusion and the final list.
-- Reranking: MMR for variety, or a cross-encoder. Both reorder; neither changes a score.
+- Reranking: MMR for variety, or a cross-encoder. Both reorder; neither changes a score. Only a cross-encoder leaves
+  results out, and only below a threshold that the settings name.
 - The relevance cut: the score below which a result counts as unrelated.
 - The token budget: what is left out so that the hits fit the caller's context.
 - Explanation of a hit: every number that made its score.
@@ -13,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.embedding.protocol import CrossEncoder
 from assay.errors import BadValue
 from assay.memory.searching.channels import Offer
 from assay.memory.searching.fusion import AggregatedMemory, to_result_score
@@ -65,7 +67,11 @@ class Ranked(NamedTuple):
     boosts: tuple[Boost, ...] = ()
     factor: float = 1.0
     reranked_from: int | None = None
+    rerank_score: float | None = None
+    """What the cross-encoder gave."""
     trust: TrustMove | None = None
+    served_last_from: int | None = None
+    """The place it would have if it were not deprecated; None: it is not."""
 
     @property
     def worth(self) -> float:
@@ -86,6 +92,8 @@ class Ranking:
     rows: Mapping[int, Candidate]
     """By passage."""
     rules: Rules
+    below_threshold: int = 0
+    """How many the cross-encoder scored below the threshold; they are not in `order` and not in `found`."""
     contradictions: Contradictions = NONE
 
     def score(self, ranked: Ranked) -> float:
@@ -106,19 +114,6 @@ class Ranking:
 # likeness grows from 0 to 1. Answers to one question are always related; punishing that costs recall.
 
 Item = TypeVar("Item")
-
-
-class CrossEncoder(Protocol):
-    """Scores how well a query and a text fit together."""
-
-    @property
-    def name(self) -> str:
-        """Which model in which version."""
-        ...
-
-    def score(self, query: str, texts: Sequence[str]) -> NDArray[np.floating]:
-        """One number for each text; a higher one fits better. The scale is the model's own."""
-        ...
 
 
 def mmr(
@@ -156,18 +151,18 @@ def _likeness(cosines: NDArray[np.floating], alike: float) -> NDArray[np.floatin
 
 
 def rerank_with(
-    encoder: CrossEncoder, query: str, candidates: Sequence[Item], texts: Sequence[str], depth: int
-) -> list[Item]:
-    """The first `depth` candidates in the cross-encoder's order, equals as they were; the others stay behind them."""
+    encoder: CrossEncoder, query: str, candidates: Sequence[Item], texts: Sequence[str]
+) -> list[tuple[Item, float]]:
+    """The candidates in the cross-encoder's order, each with its score; equals keep their order."""
     _same_length(len(candidates), texts=len(texts))
-    scores = np.asarray(encoder.score(query, texts[:depth]), dtype=np.float64)
-    if scores.shape != (len(texts[:depth]),) or not np.isfinite(scores).all():
+    scores = np.asarray(encoder.score(query, texts), dtype=np.float64)
+    if scores.shape != (len(texts),) or not ((scores >= 0.0) & (scores <= 1.0)).all():
         raise BadValue(
-            f"cross-encoder {encoder.name!r} gave {scores.shape} for {len(texts[:depth])} texts, or numbers not finite",
-            remedy="It has to give one finite number for each text.",
+            f"cross-encoder {encoder.name!r} gave {scores.shape} for {len(texts)} texts, or numbers outside 0 to 1",
+            remedy="It has to give one number from 0 to 1 for each text.",
         )
-    order = np.argsort(-scores, kind="stable")
-    return [candidates[place] for place in order] + list(candidates[depth:])
+    order = np.argsort(-scores, kind="stable").tolist()
+    return [(candidates[place], float(scores[place])) for place in order]
 
 
 def _same_length(expected: int, **lengths: int) -> None:
@@ -308,7 +303,9 @@ def explain_hit(one: Ranked, ranking: Ranking) -> Explanation:
         scale=rules.ceiling,
         score=ranking.score(one),
         reranked_from=one.reranked_from,
+        rerank_score=one.rerank_score,
         trust=one.trust,
+        served_last_from=one.served_last_from,
     )
 
 
@@ -366,7 +363,9 @@ def finish_results(
 
 def _pick(ranking: Ranking, request: SearchRequest, in_view: Mapping[str, str], options: SearchOptions) -> _Picked:
     """The first k places, of which some are held back; relevant results further down take the places of those."""
-    cut = cut_of(max(map(ranking.score, ranking.order), default=0.0), ranking.rules.method, options)
+    # A deprecated result that scores best must not make current ones irrelevant.
+    current = [place for place in ranking.order if place.served_last_from is None] or ranking.order
+    cut = cut_of(max(map(ranking.score, current), default=0.0), ranking.rules.method, options)
     first = ranking.order[: request.k]
     places = [place for place in first if not request.relevant_only or _passes(place, ranking, cut)]
     if request.relevant_only:
@@ -430,6 +429,7 @@ def _hit(rank: int, one: Ranked, ranking: Ranking, shown: Mapping[int, ShownPass
         score=ranking.score(one),
         title=told.title,
         passages=_passages(one, ranking, shown),
+        best_position=ranking.rows[one.memory.best.number].position,
         tier=Tier(memory.tier),
         folder=memory.folder,
         rel_path=told.rel_path,

@@ -19,10 +19,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from assay.clock import Clock
-from assay.embedding.protocol import Embedder
+from assay.embedding.protocol import CrossEncoder, Embedder
 from assay.flags import Flags, find_flag
 from assay.index import Indexes
 from assay.memory.searching.candidates import Embedded, embed_query
+from assay.memory.searching.channels import QueryVector
 from assay.memory.searching.options import SearchOptions
 from assay.memory.searching.pipeline import (
     Answer,
@@ -36,7 +37,7 @@ from assay.memory.searching.pipeline import (
     read_pressure,
 )
 from assay.memory.searching.query import classify_intent
-from assay.memory.searching.results import CrossEncoder, count_near_top
+from assay.memory.searching.results import count_near_top
 from assay.memory.searching.trace import Failures, Guard, Stopwatch, Trace
 from assay.memory.sessions import History, Sessions, Turn, earlier
 from assay.records import (
@@ -227,6 +228,10 @@ def make_logged_query(
         tokens_saved=result.tokens_saved if request.session_id else None,
         held_back=len(result.held_back) if request.session_id else None,
         near_top=near_top,
+        mode_overridden=result.telemetry.mode_override_applied,
+        pressure_level=str(result.telemetry.pressure_level),
+        token_usage_ratio=result.telemetry.token_usage_ratio,
+        context_type=request.context_type,
         candidates=tuple(_candidates(channel, offered, rows) for channel, offered in lists.items()),
     )
 
@@ -308,6 +313,16 @@ class Searcher:
         """The numbers it searches by."""
         return self._options
 
+    @property
+    def flags(self) -> Flags:
+        """The flags it searches under."""
+        return self._flags
+
+    @property
+    def cross_encoder(self) -> CrossEncoder | None:
+        """What orders results again where the flag is on; None: nothing is configured."""
+        return self._cross_encoder
+
     def watch(self, observer: Observer) -> None:
         """Call an observer after every search from now on."""
         self._observers = (*self._observers, observer)
@@ -322,6 +337,12 @@ class Searcher:
         """Return a searcher of the same memories and sessions under other flags and without observers."""
         other = copy(self)
         other._flags, other._observers = flags, ()  # noqa: SLF001 - its own copy
+        return other
+
+    def with_observers_of(self, original: Searcher) -> Searcher:
+        """Return this searcher with the observers that another one has now."""
+        other = copy(self)
+        other._observers = original._observers  # noqa: SLF001 - its own copy
         return other
 
     def search(
@@ -379,6 +400,10 @@ class Searcher:
             ),
         )
 
+    def embed(self, query: str) -> QueryVector | None:
+        """Embed a query as a search does, from the same cache; None: there is no embedder, or it failed."""
+        return embed_query(self._embedder, query, stopwatch=self._stopwatch, failures=self.failures).vector
+
     def _embed(self, request: SearchRequest, choice: ModeChoice, guard: Guard) -> Embedded:
         channels = request.channels or plan_mode(choice.mode, self._options).channels
         if Channel.VECTOR not in channels:
@@ -431,6 +456,8 @@ class Searcher:
             held_back=shown.held_back,
             tokens_saved=shown.tokens_saved,
             below_cut=shown.below_cut,
+            cosines=answer.cosines,
+            below_threshold=answer.ranking.below_threshold,
         )
 
     def _leave(self, asked: Asked, answer: Answer, result: SearchResult) -> None:

@@ -23,9 +23,11 @@ from assay.presentation import charts
 from assay.records.analysis import Aggregates, Analysis, ScoreSummary
 from assay.records.research import DIMENSIONS
 from assay.records.research_log import DayOfResearch, PromptVersion, ResearchFilter
+from assay.records.sessions import MEASURE_TITLES
 from assay.server.pages import filters
 from assay.server.pages.page import LastFew, Page, Pages, PageView, go_to
 from assay.verbs import prompts as prompt_verbs
+from assay.verbs import sessions as session_verbs
 from assay.wiring.research import research_options
 
 # --- `/evaluation`: totals, distribution, failures and trend ---
@@ -47,6 +49,7 @@ def overview(view: PageView) -> Page:
         template="overview.html",
         context={
             "found": summary,
+            "tasks": _compare_tasks(view),
             "ever": ever,
             "chosen": chosen,
             "ranges": filters.RANGES,
@@ -60,6 +63,22 @@ def overview(view: PageView) -> Page:
             "questions": view.with_query(range=chosen.name or None).replace("/evaluation", "/evaluation/queries", 1),
         },
     )
+
+
+def _compare_tasks(view: PageView) -> dict[str, Any] | None:
+    """Return the searches of tasks by how the tasks ended; None before a task has ended."""
+    found = session_verbs.compare_outcomes(view.caller, session_verbs.TaskOutcomesRequest())
+    if not found.ended:
+        return None
+    comparisons = [
+        {
+            "comparison": comparison,
+            "measures": [{entry.measure: entry for entry in group.measures} for group in comparison.groups],
+            "differences": {difference.measure: difference for difference in comparison.differences},
+        }
+        for comparison in found.comparisons
+    ]
+    return {"found": found, "comparisons": comparisons, "titles": MEASURE_TITLES}
 
 
 def _time_filter(chosen: filters.Range) -> str:

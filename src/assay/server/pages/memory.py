@@ -9,11 +9,13 @@ from starlette.responses import Response
 
 from assay.access import acts
 from assay.memory.showing import show
+from assay.online.attribution import format_share
 from assay.presentation import charts
 from assay.records import Filters, MemoryFilter, Origin, SearchRequest, SearchResult, Tier
 from assay.server.pages import filters
 from assay.server.pages.page import Page, Pages, PageView, go_to, vote_word
 from assay.storage import Work
+from assay.verbs import sessions as session_verbs
 
 pages = Pages("memory")
 LISTED = 40
@@ -39,6 +41,7 @@ def browse(view: PageView) -> Page:
         context |= {"total": work.memories.count(), "edges": work.edges.count(), "chunks": work.memories.count_chunks()}
     if not words:
         context |= _list_memories(view, folder, tier)
+        context |= {"attribution": view.call(session_verbs.ATTRIBUTION), "share": format_share}
     else:
         found = search_to_explain(view, words, folder=folder, tier=tier)
         context |= {"found": found, "steps": charts.steps(steps_of(found))}

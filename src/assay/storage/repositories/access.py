@@ -199,6 +199,9 @@ class FlagRow(NamedTuple):
     reviewed_at: datetime | None
     updated_at: datetime
     updated_by: str
+    spec: str | None = None
+    """What a variant changes, as `assay run --system` writes it; None: a flag of the program."""
+    graduates_itself: bool | None = None
 
 
 _EVERY = select(flags).where(mine(flags)).order_by(flags.c.name)
@@ -225,6 +228,8 @@ class FlagRows(Repository):
         shadow: bool | None = None,
         activated_at: datetime | None = None,
         reviewed_at: datetime | None = None,
+        spec: str | None = None,
+        graduates_itself: bool | None = None,
     ) -> None:
         """Store the whole row of a flag, replacing the old one."""
         row = {
@@ -237,6 +242,12 @@ class FlagRows(Repository):
             "reviewed_at": reviewed_at,
             "updated_at": self._clock.now(),
             "updated_by": self._principal,
+            "spec": spec,
+            "graduates_itself": graduates_itself,
         }
         statement = upsert(self._connection, flags, key=("tenant", "name"), fresh=FlagRow._fields[1:])
         self._connection.execute(statement, row)
+
+    def remove(self, name: str) -> None:
+        """Delete what is stored of a flag."""
+        self._connection.execute(delete(flags).where(self._mine(flags), flags.c.name == name))

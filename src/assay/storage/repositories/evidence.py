@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import fields
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -16,8 +16,9 @@ from sqlalchemy import Column, Select, Table, delete, func, select, update
 
 from assay.errors import RecordNotFound
 from assay.records import AbTest, AbTestStatus, EvalResult, FeedbackEvent, Judgment, LoggedQuery, Origin, ShadowRun
-from assay.records.evidence import JudgmentSource
+from assay.records.evidence import JudgmentSource, RunType
 from assay.records.flags import AbVote, Interleaving, LadderStep
+from assay.records.learning import evidence_from_json
 from assay.records.run_results import ListedRun
 from assay.storage.repositories.base import Repository
 from assay.storage.rows import from_row, insert, to_row, upsert
@@ -49,6 +50,13 @@ class Judgments(Repository):
             statement, [{"tenant": self._tenant, **to_row(judgment, eval_judgments)} for judgment in judgments]
         )
 
+    def replace_of(self, sources: Collection[JudgmentSource], judgments: Sequence[Judgment]) -> None:
+        """Keep judgments of some sources in place of all that those sources gave before."""
+        table = eval_judgments
+        given = table.c.source.in_([str(source) for source in sources])
+        self._connection.execute(delete(table).where(self._mine(table), given))
+        self.put_many(judgments)
+
     def of(self, query_id: str) -> list[Judgment]:
         """Every judgment of one query."""
         table = eval_judgments
@@ -56,16 +64,28 @@ class Judgments(Repository):
         statement = self._select(table, table.c.query_id == query_id).order_by(*order)
         return [from_row(Judgment, row, table) for row in self._connection.execute(statement)]
 
-    def of_text(self, query: str) -> dict[str, int]:
-        """The grade of each memory for a query of the evaluation corpus with these words; the most trusted counts."""
+    def with_texts(self, sources: Collection[JudgmentSource]) -> list[tuple[str, Judgment]]:
+        """Return every judgment of some sources with the words of its query, oldest first."""
         grades, asked = eval_judgments, eval_queries
         statement = (
-            select(grades.c.memory_id, grades.c.relevance)
+            select(asked.c.query, grades)
             .join(asked, (asked.c.tenant == grades.c.tenant) & (asked.c.query_id == grades.c.query_id))
-            .where(self._mine(grades), asked.c.is_eval_corpus == True, asked.c.query == query)  # noqa: E712 - SQL's own
-            .order_by(grades.c.confidence, grades.c.relevance)
+            .where(self._mine(grades), grades.c.source.in_([str(source) for source in sources]))
+            .order_by(grades.c.created_at, grades.c.id)
         )
-        return {str(memory): int(grade) for memory, grade in self._connection.execute(statement)}
+        return [(str(row.query), from_row(Judgment, row, grades)) for row in self._connection.execute(statement)]
+
+    def state(self) -> tuple[int, str]:
+        """Return how many judgments there are and when the newest was given: both stay while none changes."""
+        newest = select(func.count(), func.max(eval_judgments.c.created_at)).where(self._mine(eval_judgments))
+        count, at = self._connection.execute(newest).one()
+        return int(count), str(at)
+
+    def count_by_source(self) -> dict[str, int]:
+        """Return how many judgments each source gave."""
+        table = eval_judgments
+        statement = select(table.c.source, func.count()).where(self._mine(table)).group_by(table.c.source)
+        return {str(source): int(count) for source, count in self._connection.execute(statement)}
 
 
 class Results(Repository):
@@ -84,6 +104,23 @@ class Results(Repository):
         """The newest rows first."""
         statement = self._select(eval_results).order_by(eval_results.c.id.desc()).limit(limit)
         return [from_row(EvalResult, row, eval_results) for row in self._connection.execute(statement)]
+
+    def newest_of_memory(self) -> EvalResult | None:
+        """The newest run that searched this memory's own documents; None when there is none.
+
+        Runs of other systems and over other documents are rows too, and say nothing of this memory.
+        """
+        table = eval_results
+        statement = (
+            select(table.c.id, table.c.metrics_json)
+            .where(self._mine(table), table.c.run_type == str(RunType.FULL))
+            .order_by(table.c.created_at.desc(), table.c.id.desc())
+        )
+        for row in self._connection.execute(statement):
+            if evidence_from_json(row.metrics_json).own:
+                found = self._connection.execute(self._select(table, table.c.id == row.id)).one()
+                return from_row(EvalResult, found, table)
+        return None
 
 
 class Recorded(NamedTuple):
@@ -167,6 +204,18 @@ class ShadowRuns(Repository):
         statement = self._select(table, table.c.feature_id == feature_id).order_by(table.c.id.desc()).limit(limit)
         return [from_row(ShadowRun, row, table) for row in self._connection.execute(statement)]
 
+    def update_deltas(self, run: ShadowRun) -> None:
+        """Keep the judged differences of a comparison."""
+        table = eval_shadow_runs
+        same = (
+            self._mine(table),
+            table.c.query_id == run.query_id,
+            table.c.feature_id == run.feature_id,
+            table.c.created_at == run.created_at,
+        )
+        statement = update(table).where(*same).values(mrr_delta=run.mrr_delta, ndcg_delta=run.ndcg_delta)
+        self._connection.execute(statement)
+
     def remove_before(self, moment: datetime) -> int:
         """Delete comparisons older than a moment."""
         table = eval_shadow_runs
@@ -184,12 +233,14 @@ LARGEST = 500
 class Lists(Repository):
     """Pages of one tenant's rows. `before` is the id of the last row of the page before; 0: the first page."""
 
-    def runs(self, *, before: int = 0, limit: int = 50) -> list[tuple[int, ListedRun]]:
+    def runs(self, *, before: int = 0, limit: int = 50, run_type: RunType | None = None) -> list[tuple[int, ListedRun]]:
         """Results of runs, each with the number of its row."""
         table = eval_results
         names = [field.name for field in fields(ListedRun)]
         columns = (table.c[name] for name in ("id", *names))
         statement = self._page(select(*columns).where(self._mine(table)), table, before, limit)
+        if run_type is not None:
+            statement = statement.where(table.c.run_type == str(run_type))
         return [
             (int(number), ListedRun(**dict(zip(names, values, strict=True))))
             for number, *values in self._connection.execute(statement)

@@ -111,6 +111,21 @@ class Changes(Repository):
         reached = found[-1].seq if found else known.seq
         return Followed(found, LogPosition(end.epoch, reached), must_rebuild=False)
 
+    def find_arrival(self, memory_id: str, *, since: datetime) -> datetime | None:
+        """Return when a memory came into this store, if that was after a moment; None otherwise."""
+        # Lines are in the order of time, so only those after the moment are read.
+        own = self._mine(changes)
+        before = select(changes.c.seq).where(own, changes.c.at <= since).order_by(changes.c.seq.desc()).limit(1)
+        statement = select(func.max(changes.c.at)).where(
+            own,
+            changes.c.seq > func.coalesce(before.scalar_subquery(), 0),
+            changes.c.kind == str(RowKind.MEMORY),
+            changes.c.operation == str(Operation.INSERT),
+            changes.c.row_id == memory_id,
+        )
+        found: datetime | None = self._connection.execute(statement).scalar_one_or_none()
+        return found
+
     def trim(self, upto: int) -> int:
         """Delete the log up to and including a seq; followers that have not read so far will rebuild."""
         end, trimmed_to, _ = self.standing()

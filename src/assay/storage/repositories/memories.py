@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -141,6 +141,14 @@ _AUTHORS = select(
 ).where(mine(memories), among(memories.c.id, "ids"))
 
 
+class CurrentText(NamedTuple):
+    """The text of a memory that nothing has superseded."""
+
+    id: str
+    source_id: str | None
+    body: str
+
+
 class Authorship(NamedTuple):
     """Who wrote a memory, and whether it still holds."""
 
@@ -270,6 +278,13 @@ class Memories(Repository):
         statement = select(*columns).where(self._mine(memories), *held).order_by(memories.c.version, memories.c.number)
         return {row.source_id: row.source_hash for row in self._connection.execute(statement)}
 
+    def current_texts(self, names: Collection[str]) -> Iterator[CurrentText]:
+        """Yield the texts of memories that nothing has superseded and whose id or source is among some names."""
+        named = or_(self._among(memories.c.id, names), self._among(memories.c.source_id, names))
+        columns = (memories.c.id, memories.c.source_id, memories.c.body)
+        statement = select(*columns).where(self._mine(memories), memories.c.superseded_at.is_(None), named)
+        yield from (CurrentText(*row) for row in self._connection.execute(statement))
+
     def constitutional(self, *, include_superseded: bool = False) -> list[MemoryRecord]:
         """Return every valid constitutional memory, oldest first; `include_superseded` adds the superseded ones."""
         # A literal, not a parameter: only then does the database know that it can use its partial index.
@@ -291,6 +306,12 @@ class Memories(Repository):
     def numbers_of(self, ids: Sequence[str]) -> dict[str, int]:
         """The numbers of these memories; an id that is not there is absent."""
         return {row.id: row.number for row in self._rows(_NUMBERS, ids=ids)}
+
+    def ids_by_source(self) -> dict[str, str]:
+        """Return the current memory of each source id."""
+        current = (memories.c.source_id.is_not(None), memories.c.superseded_at.is_(None))
+        statement = select(memories.c.source_id, memories.c.id).where(self._mine(memories), *current)
+        return {str(source): str(memory_id) for source, memory_id in self._connection.execute(statement)}
 
     def page(self, *, after: str = "", limit: int = PAGE, folder: str | None = None) -> list[MemoryRecord]:
         """Up to `limit` memories in the order of their ids, beginning after one of them."""

@@ -9,15 +9,16 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from os.path import commonprefix
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, bindparam, delete, func, select
+from sqlalchemy import ColumnElement, bindparam, delete, func, select, update
 
 from assay.errors import RecordNotFound, StoreCorrupt
 from assay.records import ChannelCandidates, EventType, FeedbackEvent, LoggedQuery, Origin, RunType
+from assay.records.evidence import ACCEPTED_SOURCES, JudgmentReader
 from assay.storage.repositories.base import Repository, among, mine
 from assay.storage.rows import from_row, to_row
 from assay.storage.tables import (
@@ -68,6 +69,29 @@ _ADD = eval_queries.insert()
 _ADD_CANDIDATES = eval_candidates.insert()
 
 
+USED = (EventType.READ_AFTER_SEARCH, EventType.REFERENCE, EventType.VALIDATE_USEFUL)
+"""Feedback which says that a result was of use."""
+
+
+class QueryContributions(NamedTuple):
+    """What the channels gave to one search."""
+
+    results: int
+    channels: Mapping[str, Any]
+    """By channel that ran: `candidates`, `found` and `alone`."""
+
+    def told(self, names: Collection[str]) -> Iterator[tuple[str, Mapping[str, int]]]:
+        """The channels of which all these counts are known."""
+        for channel, counts in self.channels.items():
+            if isinstance(counts, Mapping) and all(isinstance(counts.get(name), int) for name in names):
+                yield channel, counts
+
+
+def _used_between(since: datetime, until: datetime) -> tuple[ColumnElement[bool], ...]:
+    asked = eval_queries.c
+    return asked.created_at >= since, asked.created_at < until, asked.origin == str(Origin.USE)
+
+
 class Queries(Repository):
     """The logged queries of one tenant."""
 
@@ -109,6 +133,22 @@ class Queries(Repository):
             statement = statement.where(eval_queries.c.origin == str(origin))
         return [from_row(LoggedQuery, row, eval_queries) for row in self._connection.execute(statement)]
 
+    def texts_of(self, query_ids: Sequence[str]) -> dict[str, str]:
+        """Return the words of queries, by id; one that is not logged any more is left out."""
+        table = eval_queries
+        statement = select(table.c.query_id, table.c.query).where(
+            self._mine(table), self._among(table.c.query_id, query_ids)
+        )
+        return {str(query_id): str(text) for query_id, text in self._connection.execute(statement)}
+
+    def intents_of(self, query_ids: Sequence[str]) -> dict[str, tuple[str | None, str | None]]:
+        """Return intent and session of queries, by id; one that is not logged any more is left out."""
+        table = eval_queries
+        statement = select(table.c.query_id, table.c.intent, table.c.session_id).where(
+            self._mine(table), self._among(table.c.query_id, query_ids)
+        )
+        return {str(query_id): (intent, session) for query_id, intent, session in self._connection.execute(statement)}
+
     def since(self, moment: datetime, *, origin: Origin = Origin.USE, limit: int = 10_000) -> list[LoggedQuery]:
         """The queries from a moment on, oldest first, without their candidates."""
         mine = (eval_queries.c.created_at >= moment, eval_queries.c.origin == str(origin))
@@ -139,11 +179,64 @@ class Queries(Repository):
             counted = counted.where(eval_queries.c.origin == str(origin))
         return int(self._connection.execute(counted).scalar_one())
 
+    def mark_corpus(self, query_ids: Sequence[str], *, category: str) -> None:
+        """Mark queries as part of an evaluation corpus, under its name: they stay when old queries leave."""
+        table = eval_queries
+        mine = (self._mine(table), self._among(table.c.query_id, query_ids))
+        self._connection.execute(update(table).where(*mine).values(is_eval_corpus=True, eval_category=category))
+
     def remove_before(self, moment: datetime) -> int:
         """Delete queries older than a moment with their candidates, but none of an evaluation corpus."""
         old = (eval_queries.c.created_at < moment, eval_queries.c.is_eval_corpus == False)  # noqa: E712 - SQL, not Python
         gone = self._connection.execute(delete(eval_queries).where(self._mine(eval_queries), *old))
         return int(gone.rowcount)
+
+    def contributions(self, *, since: datetime, until: datetime) -> Iterator[QueryContributions]:
+        """What each channel gave to the searches of use from one moment until another, in the order of the log."""
+        table = eval_queries
+        statement = (
+            select(table.c.result_count, table.c.channel_contributions)
+            .where(self._mine(table), *_used_between(since, until))
+            .order_by(table.c.id)
+        )
+        for row in self._connection.execute(statement):
+            yield QueryContributions(row.result_count, row.channel_contributions)
+
+    def used_results(self, *, since: datetime, until: datetime) -> dict[str, list[str]]:
+        """By search of use in a period: the results of it that were read, quoted or called useful."""
+        events, asked = eval_feedback, eval_queries
+        statement = (
+            select(asked.c.id, events.c.query_id, events.c.memory_id)
+            .join(asked, (asked.c.tenant == events.c.tenant) & (asked.c.query_id == events.c.query_id))
+            .where(
+                self._mine(events),
+                *_used_between(since, until),
+                events.c.event_type.in_([str(kind) for kind in USED]),
+                events.c.memory_id.is_not(None),
+                events.c.rank_in_results.is_not(None),
+            )
+            .distinct()
+            .order_by(asked.c.id, events.c.memory_id)
+        )
+        found: dict[str, list[str]] = {}
+        for row in self._connection.execute(statement):
+            found.setdefault(row.query_id, []).append(row.memory_id)
+        return found
+
+    def mean_used_rank(self, *, since: datetime, until: datetime) -> float | None:
+        """The mean rank of results that were read, quoted or called useful in a period; None: there were none."""
+        events, asked = eval_feedback, eval_queries
+        statement = (
+            select(func.avg(events.c.rank_in_results))
+            .join(asked, (asked.c.tenant == events.c.tenant) & (asked.c.query_id == events.c.query_id))
+            .where(
+                self._mine(events),
+                *_used_between(since, until),
+                events.c.event_type.in_([str(kind) for kind in USED]),
+            )
+        )
+        found = self._connection.execute(statement).scalar_one()
+        return None if found is None else float(found)
 
     def _not_yet_kept(self, queries: Sequence[LoggedQuery]) -> list[LoggedQuery]:
         by_id = {query.query_id: query for query in reversed(queries)}
@@ -154,7 +247,19 @@ class Queries(Repository):
         statement = self._select(eval_candidates, eval_candidates.c.query_id == query_id).order_by(
             eval_candidates.c.channel
         )
-        return tuple(unpack(row.channel, row.payload) for row in self._connection.execute(statement))
+        return tuple(_unpack_whole(row) for row in self._connection.execute(statement))
+
+
+def _unpack_whole(row: Any) -> ChannelCandidates:
+    """Return the candidates of one channel; raises `StoreCorrupt` where some are missing."""
+    found = unpack(row.channel, row.payload)
+    if len(found.ids) != row.candidate_count:
+        raise StoreCorrupt(
+            f"the search {row.query_id} has {len(found.ids)} candidates of {row.channel} instead of"
+            f" {row.candidate_count}",
+            remedy="Restore a checkpoint: `assay checkpoint restore ID`.",
+        )
+    return found
 
 
 def pack(candidates: ChannelCandidates) -> bytes:
@@ -211,6 +316,7 @@ class UsedQuery(NamedTuple):
     session_id: str | None
     result_ids: tuple[str, ...]
     created_at: datetime
+    tool_name: str
 
 
 class NumberedEvent(NamedTuple):
@@ -223,6 +329,7 @@ class NumberedEvent(NamedTuple):
 class FullRun(NamedTuple):
     """A completed run of an evaluation."""
 
+    run_id: str
     created_at: datetime
     metrics_json: Mapping[str, Any]
 
@@ -285,11 +392,11 @@ class Usage(Repository):
         """Return what completed runs measured, up to a moment, in the order they were run."""
         table = eval_results
         statement = (
-            select(table.c.created_at, table.c.metrics_json)
+            select(table.c.run_id, table.c.created_at, table.c.metrics_json)
             .where(self._mine(table), table.c.run_type == str(RunType.FULL), table.c.created_at <= until)
             .order_by(table.c.created_at, table.c.id)
         )
-        return [FullRun(row.created_at, row.metrics_json) for row in self._connection.execute(statement)]
+        return [FullRun(row.run_id, row.created_at, row.metrics_json) for row in self._connection.execute(statement)]
 
     def first_scored_at(self) -> datetime | None:
         """When the first completed run was stored."""
@@ -321,19 +428,24 @@ class Usage(Repository):
         statement = select(func.max(eval_feedback.c.id)).where(self._mine(eval_feedback))
         return int(self._connection.execute(statement).scalar_one_or_none() or 0)
 
-    def events_of(self, query_ids: Collection[str], kinds: Collection[EventType]) -> set[tuple[str, str]]:
-        """Query and memory of every event of these kinds on these queries."""
+    def events_of(
+        self, query_ids: Collection[str], kinds: Collection[EventType], *, until: datetime | None = None
+    ) -> set[tuple[str, str]]:
+        """Query and memory of every event of these kinds on these queries, up to a moment if one is given."""
         table = eval_feedback
         own = (self._among(table.c.query_id, query_ids), table.c.event_type.in_([str(kind) for kind in kinds]))
         statement = select(table.c.query_id, table.c.memory_id).where(self._mine(table), *own)
+        if until is not None:
+            statement = statement.where(table.c.created_at <= until)
         return {(row.query_id, row.memory_id or "") for row in self._connection.execute(statement)}
 
     def grades(self, query_ids: Collection[str]) -> dict[tuple[str, str], int]:
-        """Return the lowest grade of each memory for each of these queries."""
+        """Return the lowest grade of each memory for each of these queries, of the sources that learning accepts."""
         table = eval_judgments
+        accepted = [str(source) for source in ACCEPTED_SOURCES[JudgmentReader.LEARNED_TERMS]]
         statement = (
             select(table.c.query_id, table.c.memory_id, func.min(table.c.relevance))
-            .where(self._mine(table), self._among(table.c.query_id, query_ids))
+            .where(self._mine(table), self._among(table.c.query_id, query_ids), table.c.source.in_(accepted))
             .group_by(table.c.query_id, table.c.memory_id)
         )
         return {(query, memory): int(grade) for query, memory, grade in self._connection.execute(statement)}

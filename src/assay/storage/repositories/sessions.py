@@ -15,6 +15,7 @@ from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, func, not
 
 from assay.errors import RecordNotFound
 from assay.records import (
+    EventType,
     FeedbackEvent,
     Judgment,
     KnownFile,
@@ -49,6 +50,22 @@ class SessionRows(Repository):
     def events(self, session_id: str) -> list[FeedbackEvent]:
         """Its feedback in the order it was recorded."""
         statement = self._select(eval_feedback, eval_feedback.c.session_id == session_id).order_by(eval_feedback.c.id)
+        return [from_row(FeedbackEvent, row, eval_feedback) for row in self._connection.execute(statement)]
+
+    def searches_of(self, session_ids: Iterable[str]) -> list[LoggedQuery]:
+        """The searches in use of several sessions, oldest first, without their candidates."""
+        columns = eval_queries.c
+        among = self._among(columns.session_id, session_ids)
+        statement = self._select(eval_queries, among, columns.origin == str(Origin.USE))
+        return [
+            from_row(LoggedQuery, row, eval_queries)
+            for row in self._connection.execute(statement.order_by(columns.created_at, columns.query_id))
+        ]
+
+    def events_of(self, session_ids: Iterable[str]) -> list[FeedbackEvent]:
+        """The feedback of several sessions in the order it was recorded."""
+        among = self._among(eval_feedback.c.session_id, session_ids)
+        statement = self._select(eval_feedback, among).order_by(eval_feedback.c.id)
         return [from_row(FeedbackEvent, row, eval_feedback) for row in self._connection.execute(statement)]
 
     def judgments(self, query_ids: Iterable[str]) -> list[Judgment]:
@@ -86,7 +103,23 @@ class SessionRows(Repository):
         if after is not None:
             moment, session_id = after
             statement = statement.having(or_(last < moment, and_(last == moment, columns.session_id > session_id)))
-        return [RecentSession(**row) for row in self._connection.execute(statement).mappings()]
+        rows = self._connection.execute(statement).mappings().all()
+        again = self._count_repeated([row["session_id"] for row in rows])
+        return [RecentSession(**row, re_searches=again.get(row["session_id"], 0)) for row in rows]
+
+    def _count_repeated(self, session_ids: Iterable[str]) -> dict[str, int]:
+        """Count the searches of each session that were repeated in vain."""
+        columns = eval_feedback.c
+        statement = (
+            select(columns.session_id, func.count())
+            .where(
+                self._mine(eval_feedback),
+                self._among(columns.session_id, session_ids),
+                columns.event_type == str(EventType.RE_SEARCH),
+            )
+            .group_by(columns.session_id)
+        )
+        return {session_id: int(count) for session_id, count in self._connection.execute(statement)}
 
 
 class Tasks(Repository):
@@ -118,6 +151,12 @@ class Tasks(Repository):
         """The tasks of a session, oldest first."""
         statement = self._select(tasks, tasks.c.session_id == session_id).order_by(tasks.c.begun_at, tasks.c.task_id)
         return [from_row(TaskRecord, row, tasks) for row in self._connection.execute(statement)]
+
+    def ended(self, *, limit: int) -> list[TaskRecord]:
+        """Ended tasks, the newest first."""
+        statement = self._select(tasks, tasks.c.ended_at.is_not(None))
+        newest = statement.order_by(tasks.c.ended_at.desc(), tasks.c.task_id).limit(limit)
+        return [from_row(TaskRecord, row, tasks) for row in self._connection.execute(newest)]
 
 
 class KnownFiles(Repository):
