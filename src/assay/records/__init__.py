@@ -67,6 +67,7 @@ from assay.records.evidence import (
     RunType,
     ShadowRun,
 )
+from assay.records.facts import OutdatedFact
 from assay.records.maintenance import Erased, ErasedMemory, ErasurePlan, Forget, Titled
 from assay.records.memory import (
     Author,
@@ -220,6 +221,7 @@ __all__ = [
     "Nearest",
     "Operation",
     "Origin",
+    "OutdatedFact",
     "PackedContext",
     "PassageScore",
     "Pinned",

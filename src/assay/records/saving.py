@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from assay.errors import BadValue
 from assay.records import values
+from assay.records.facts import OutdatedFact
 from assay.records.fields import allow, one_of, require
 from assay.records.memory import Draft, Tier
 
@@ -196,6 +197,8 @@ class SaveOutcome:
     inherited: tuple[Inherited, ...] = ()
     """What was not given and therefore taken over from what is superseded."""
     contradicts: tuple[str, ...] = ()
+    outdated: tuple[OutdatedFact, ...] = ()
+    """Facts of memories that stay, which this one replaces."""
     masks: tuple[Mask, ...] = ()
     quality: Quality | None = None
     """None: the step was off."""

@@ -175,6 +175,7 @@ NOT_MASKED: Mapping[str, str] = {
     "memory_saves": "what the saver decided, told of masked memories; those of an export file are masked when imported",
     "chunks": "cut from a masked memory",
     "memory_triggers": "triggers of a masked memory",
+    "memory_facts": "read from a masked memory",
     "indexed_documents": "names of the chunker and of formats",
     "vectors": "numbers and a hash",
     "changes": "ids and numbers",

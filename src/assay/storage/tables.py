@@ -100,6 +100,29 @@ memory_triggers = Table(
     Column("tenant", TextType, primary_key=True),
 )
 
+memory_facts = Table(
+    "memory_facts",
+    metadata,
+    Column("memory_id", TextType, primary_key=True),
+    Column("position", WholeType, primary_key=True),
+    Column("tenant", TextType, primary_key=True),
+    Column("subject", TextType),
+    Column("relation", TextType),
+    Column("topic", TextType),
+    Column("value", TextType),
+    Column("shown", TextType),
+    Column("kind", TextType),
+    Column("negated", YesNo),
+    Column("replaces", TextType),
+    Column("is_change", YesNo),
+    Column("start", WholeType),
+    Column("stop", WholeType),
+    Column("valid_from", Moment),
+    Column("valid_to", Moment),
+    Column("ended_by", TextType),
+    Column("confirmed_at", Moment),
+)
+
 indexed_documents = Table(
     "indexed_documents",
     metadata,

@@ -25,6 +25,7 @@ from assay.storage.repositories.evidence import (
     ShadowRuns,
     VoteRows,
 )
+from assay.storage.repositories.facts import Facts
 from assay.storage.repositories.history import Audit, Changes
 from assay.storage.repositories.judging import JudgeRows, PromptRows, ReplyRows, SpendingRows
 from assay.storage.repositories.learning import LearnedTermRows, LearningRows
@@ -76,6 +77,11 @@ class Work:
     def triggers(self) -> TriggerRows:
         """Trigger phrases."""
         return TriggerRows(self._bound)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What memories state, and until when it holds."""
+        return Facts(self._bound)
 
     @cached_property
     def saves(self) -> Saves:

@@ -1,4 +1,4 @@
-"""Reading text: terms, sections, chunks, claims, questions, and secrets.
+"""Reading text: terms, sections, chunks, claims, facts, questions, and secrets.
 
 - `terms`: the terms of a text, the same for every lexical channel.
 - `sections`: splits Markdown, reStructuredText and JSON documents into sections.
@@ -7,6 +7,8 @@
 - `statements`: the statements of a passage that an answer can quote.
 - `answer_kinds`: the kind of value a question asks for, such as a price, and whether a sentence has one.
 - `questions`: reads by rules what kind of question it is, its parts, its time, and what it excludes.
+- `facts`: reads what sentences state: subject, relation, value, polarity and time.
+- `relations`: which relations hold one value at a time, and which may hold several.
 - `wording`: compares claims and finds contradictions.
 - `secrets`: finds and masks secrets.
 """

@@ -10,6 +10,7 @@ Read `saver` first; the others are its steps, in this order, and what undoes a s
 - `preparing`: these steps together with chunks and vectors, before the write lock is taken.
 - `neighbours`: the memories a draft is like, and what becomes of it beside each of them.
 - `agreement`: do two texts contradict each other, and are they about the same thing?
+- `fact_changes`: what the facts of a draft do to memories that state something else.
 - `decisions`: what the save does, under the feature flags.
 - `writing`: the rows, and what an update inherits.
 - `restoring`: forgetting, and undoing a save or a forgetting.

@@ -135,7 +135,8 @@ def decide(
         last = Step("reconsolidation", "off", "rejected before")
         return Decision(decision=SaveDecision.REJECT, steps=(trust, quality, repeated, last), duplicate=duplicate)
     would = next((step.name for step in (quality, repeated) if step.decision == "would_reject"), None)
-    return _reconsolidate(near, policy, (trust, quality, repeated), would, not_compared)
+    # Facts need no vectors: what they found is followed also when nothing else could be compared.
+    return _reconsolidate(near, policy, (trust, quality, repeated), would, "" if near else not_compared)
 
 
 def _not_asked(why: str) -> tuple[Step, Step]:

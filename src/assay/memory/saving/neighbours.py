@@ -272,6 +272,13 @@ class Judge:
         self._compare(work, near)
         return [self._neighbour(neighbour) for neighbour in near]
 
+    def measure(self, work: Work, memory: MemoryRecord) -> float:
+        """Return the similarity of a memory to the draft; 0 where one of them has no vector."""
+        mean = self._prepared.mean
+        numbers = work.memories.numbers_of([memory.id])
+        means = work.vectors.of_memories(list(numbers.values()), self._model)
+        return 0.0 if mean is None else max((_cosine(mean, other) for other in means.values()), default=0.0)
+
     def of_passages(self, work: Work, passages: Mapping[int, float], known: Collection[Neighbour]) -> list[Neighbour]:
         """Return persons' documents with a paragraph near a program's draft that the draft restates differently."""
         near = dict(islice(passages.items(), PASSAGES_COMPARED))

@@ -18,7 +18,7 @@ from assay.memory.saving.decisions import Decision
 from assay.memory.saving.drafts import RESERVED, check_constitutional
 from assay.memory.saving.preparing import Prepared, Preparer
 from assay.memory.saving.spam_filter import quarantine_reasons, release
-from assay.memory.saving.writing import WritePlan, Writing, tokens_of
+from assay.memory.saving.writing import WritePlan, Writing, settle_facts, tokens_of
 from assay.records import (
     Draft,
     Edge,
@@ -62,7 +62,9 @@ def forget(
         for edge in edges:
             work.edges.remove(edge.source_id, edge.target_id, edge.kind)
         hidden = _hide(memory, edges, scope, at=clock.now(), automated=automated)
+        topics = work.facts.topics_touched_by([memory_id])
         work.memories.update(hidden, ())
+        work.facts.settle(topics, may_end=False)
         work.audit.append("memory.hide", memory_id, {"automated": automated, "reason": reason, "edges": len(edges)})
     return describe_forgotten(hidden)
 
@@ -187,10 +189,7 @@ class Restorer:
         if memory.superseded_at is not None:
             return self._revive(scope, memory_id)
         if merged is None:
-            raise InputError(
-                f"the memory {memory_id!r} is neither superseded nor merged with another",
-                remedy="Name the memory that was superseded, or the one that took the other in.",
-            )
+            return self._confirm_facts(scope, memory)
         return self._take_apart(scope, memory_id, merged)
 
     def _revive(self, scope: Scope, memory_id: str) -> SaveOutcome:
@@ -202,6 +201,7 @@ class Restorer:
             for edge in by:
                 work.edges.remove(edge.source_id, memory_id, EdgeKind.SUPERSEDES)
                 work.edges.put(replace(edge, kind=EdgeKind.CONTRADICTS, created_at=self._clock.now()))
+            work.facts.confirm(memory_id, self._clock.now())
             outcome = SaveOutcome(
                 save_id=self._store.ids.new("sv"),
                 decision=SaveDecision.STORE,
@@ -211,6 +211,28 @@ class Restorer:
                 steps=(Step("restore", "supersede", "holds again; what superseded it stays"),),
             )
             self._note(work, outcome, {"undone": "supersede"})
+        return outcome
+
+    def _confirm_facts(self, scope: Scope, memory: MemoryRecord) -> SaveOutcome:
+        """Let the facts of a memory hold again that a later memory had outdated."""
+        with self._store.writing(scope) as work:
+            ended = work.facts.confirm(memory.id, self._clock.now())
+            if not ended:
+                raise InputError(
+                    f"the memory {memory.id!r} is neither superseded nor merged with another, and no fact of it is "
+                    "outdated",
+                    remedy="Name the memory that was superseded or outdated, or the one that took the other in.",
+                )
+            count = "1 fact holds" if len(ended) == 1 else f"{len(ended)} facts hold"
+            outcome = SaveOutcome(
+                save_id=self._store.ids.new("sv"),
+                decision=SaveDecision.STORE,
+                memory_id=memory.id,
+                version=memory.version,
+                contradicts=tuple(sorted({fact.ended_by for fact in ended if fact.ended_by is not None})),
+                steps=(Step("restore", "facts", f"{count} again; what outdated it stays"),),
+            )
+            self._note(work, outcome, {"undone": "outdated", "facts": len(ended)})
         return outcome
 
     def _reveal(self, scope: Scope, hidden: MemoryRecord) -> SaveOutcome:
@@ -228,6 +250,7 @@ class Restorer:
             if model is not None and work.vectors.active() is None:
                 work.vectors.activate(model)
             work.memories.update(shown, pieces, vectors=prepared.chunk_vectors(), model=model)
+            settle_facts(work, [memory.id], may_end=True)
             edges = restore_edges(work, memory)
             found = "searches find it" if shown.superseded_at is None else "it is superseded, as it was before"
             outcome = SaveOutcome(
@@ -255,6 +278,7 @@ class Restorer:
             if model is not None and work.vectors.active() is None:
                 work.vectors.activate(model)
             work.memories.update(held, pieces, vectors=prepared.chunk_vectors(), model=model)
+            settle_facts(work, [memory.id], may_end=True)
             outcome = SaveOutcome(
                 save_id=self._store.ids.new("sv"),
                 decision=SaveDecision.STORE,

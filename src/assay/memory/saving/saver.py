@@ -21,6 +21,7 @@ from assay.index import Indexes
 from assay.memory import rights
 from assay.memory.saving.decisions import UNGATED, GatePolicy, decide, limit_verdict, policy_for
 from assay.memory.saving.drafts import RESERVED
+from assay.memory.saving.fact_changes import NOTHING, FactChanges, add_neighbours, compare_facts
 from assay.memory.saving.neighbours import (
     CopyWatch,
     Judge,
@@ -331,6 +332,7 @@ class Saver:
                 ids=self._store.ids,
                 model=self._model() if embedded else None,
                 chunker=self._preparer.chunker.version,
+                may_end_facts=policy.reconsolidate,
             )
             for unit in ready:
                 results[unit.place] = self._write_one(work, writing, unit, policy)
@@ -361,6 +363,8 @@ class Saver:
         if there is not None:
             # A new version replaces its predecessor alone; a person's note that it contradicts is named all the same.
             near = [neighbour for neighbour in near if neighbour.protected and neighbour.memory.id != there.id]
+        changes = self._compare_facts(work, ready, policy, there)
+        near = add_neighbours(near, [found for found in changes.neighbours if there is None or found.protected])
         prepared = self._watch_writer(work, ready, near, policy)
         why = "a new version of its source" if there is not None else ready.not_compared
         spared = there is not None and is_protected(there, prepared.draft)
@@ -381,7 +385,16 @@ class Saver:
             enforced=policy.enforced,
             inherited=update.inherited,
             links=update.links,
+            outdated=changes.outdated if policy.reconsolidate else (),
         )
+
+    def _compare_facts(self, work: Work, ready: _Ready, policy: GatePolicy, there: MemoryRecord | None) -> FactChanges:
+        """Return what the draft's facts change, where the flags let it change anything."""
+        if not (policy.reconsolidate or policy.held_off):
+            return NOTHING
+        judge = ready.judge
+        measure = (lambda _: 0.0) if judge is None else (lambda memory: judge.measure(work, memory))
+        return compare_facts(work, ready.prepared, measure, () if there is None else (there.id,))
 
     def _watch_writer(self, work: Work, ready: _Ready, near: Sequence[Neighbour], policy: GatePolicy) -> Prepared:
         """Add a doubt to the draft if it copies another writer's memory, or if its writer often saves near copies."""

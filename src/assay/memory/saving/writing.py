@@ -14,6 +14,7 @@ from typing import Any
 from assay.hashing import content_hash
 from assay.memory.saving.decisions import Decision
 from assay.memory.saving.drafts import MOST_TAGS, MOST_TRIGGERS, RESERVED, check_constitutional
+from assay.memory.saving.fact_changes import ReplacedFact
 from assay.memory.saving.neighbours import Neighbour
 from assay.memory.saving.options import score_quality
 from assay.memory.saving.preparing import Prepared, content_of
@@ -26,6 +27,7 @@ from assay.records import (
     Inherited,
     MemoryRecord,
     Nearest,
+    OutdatedFact,
     SaveDecision,
     SaveOutcome,
     Scope,
@@ -170,6 +172,8 @@ class WritePlan:
     """What the draft took over from what it replaces."""
     links: tuple[Edge, ...] = ()
     """Edges of what it replaces that it is to have too."""
+    outdated: tuple[ReplacedFact, ...] = ()
+    """Facts of memories that stay, which hold no longer."""
 
     @property
     def replaced(self) -> list[MemoryRecord]:
@@ -184,7 +188,15 @@ class Writing:
     """The writes of one unit of work."""
 
     def __init__(
-        self, work: Work, scope: Scope, *, now: datetime, ids: IdFactory, model: str | None, chunker: str
+        self,
+        work: Work,
+        scope: Scope,
+        *,
+        now: datetime,
+        ids: IdFactory,
+        model: str | None,
+        chunker: str,
+        may_end_facts: bool = False,
     ) -> None:
         self._work = work
         self._scope = scope
@@ -192,6 +204,7 @@ class Writing:
         self._ids = ids
         self._model = model
         self._chunker = chunker
+        self._may_end_facts = may_end_facts
         self._new: list[Saved] = []
         self._replaced: list[MemoryRecord] = []
         self._edges: list[Edge] = []
@@ -258,6 +271,11 @@ class Writing:
         for edge in self._edges:
             self._work.edges.put(edge)
         self._work.saves.record_many(self._saves)
+        settle_facts(
+            self._work,
+            [*(saved.memory.id for saved in self._new), *(memory.id for memory in self._replaced)],
+            may_end=self._may_end_facts,
+        )
         for gathered in (self._new, self._replaced, self._edges, self._saves):
             gathered.clear()
         self._sources.clear()
@@ -344,7 +362,7 @@ class Writing:
     def _record_outcome(
         self, plan: WritePlan, save_id: str, memory_id: str | None, more: Mapping[str, Any] | None = None
     ) -> SaveOutcome:
-        outcome = outcome_of(plan, save_id, memory_id)
+        outcome = outcome_of(plan, save_id, memory_id, self._now)
         nearest = outcome.nearest[0] if outcome.nearest else None
         self._saves.append(
             SaveRecord(
@@ -365,7 +383,13 @@ class Writing:
         return outcome
 
 
-def outcome_of(plan: WritePlan, save_id: str, memory_id: str | None) -> SaveOutcome:
+def settle_facts(work: Work, memory_ids: Sequence[str], *, may_end: bool) -> None:
+    """Decide anew which facts hold on every topic that these memories touch."""
+    if memory_ids:
+        work.facts.settle(work.facts.topics_touched_by(memory_ids), may_end=may_end)
+
+
+def outcome_of(plan: WritePlan, save_id: str, memory_id: str | None, now: datetime) -> SaveOutcome:
     """Build the outcome of a save for its caller."""
     prepared, decision = plan.prepared, plan.decision
     stored = decision.decision in (SaveDecision.STORE, SaveDecision.SUPERSEDE)
@@ -380,6 +404,11 @@ def outcome_of(plan: WritePlan, save_id: str, memory_id: str | None) -> SaveOutc
         superseded=tuple(replaced.id for replaced in plan.replaced),
         inherited=plan.inherited,
         contradicts=(*against, *([] if plan.spared is None or decision.quarantined else [plan.spared.id])),
+        outdated=tuple(
+            OutdatedFact(**fact._asdict(), since=now, by=memory_id)
+            for fact in plan.outdated
+            if stored and not decision.quarantined and memory_id is not None
+        ),
         masks=prepared.masks,
         quality=prepared.quality,
         nearest=tuple(neighbour.to_nearest() for neighbour in plan.near),
@@ -418,6 +447,7 @@ def _detail(outcome: SaveOutcome, title: str) -> dict[str, Any]:
         "superseded": list(outcome.superseded),
         "inherited": [list(astuple(kept)) for kept in outcome.inherited],
         "contradicts": list(outcome.contradicts),
+        "outdated": [[fact.memory_id, fact.value, fact.now] for fact in outcome.outdated],
     }
 
 

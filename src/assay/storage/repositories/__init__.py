@@ -3,6 +3,7 @@
 - `base`: what every repository is built on: connection, scope, row numbers, and facts about the store.
 - `memories`: memories, filters on them, and the edges between them.
 - `chunks`: chunks with their full-text rows, indexing results and trigger phrases.
+- `facts`: facts that memories state, and which of them still hold.
 - `passages`: passages as search reads them.
 - `vectors`: vectors of chunks, and nearest-vector search inside PostgreSQL.
 - `queries`: the query log.

@@ -48,6 +48,7 @@ GOES_WITH_ITS_OWNER = frozenset(
         "chunks",
         "vectors",
         "memory_triggers",
+        "memory_facts",
         "indexed_documents",
         "eval_queries",
         "eval_candidates",
@@ -311,7 +312,7 @@ def _same(table: Table, row: Mapping[str, Any]) -> ColumnElement[bool]:
 # Every table with a tenant is searched, as the schema lists them, so that tables added later are included. Memories and
 # the rows made from them are handled by `assay.memory.rescanning`.
 
-OF_MEMORIES = frozenset({"memories", "chunks", "memory_triggers", "vectors", "indexed_documents"})
+OF_MEMORIES = frozenset({"memories", "chunks", "memory_triggers", "memory_facts", "vectors", "indexed_documents"})
 """Tables that are rewritten with their memory."""
 LEFT_ALONE = frozenset({"access_tokens", "login_sessions", "known_files", "owned_files", "changes", "eval_candidates"})
 """Hashes, paths, ids and packed numbers."""

@@ -50,6 +50,7 @@ from assay.records import (
 from assay.records.memory import FORGOTTEN_MARK, QUARANTINED_MARK, RESERVED, author_of
 from assay.storage.repositories.base import Bound, Repository, among, draw, mine, open_savepoint
 from assay.storage.repositories.chunks import ChunkVector, ChunkWriter, Indexed, Saved, TriggerRows, check
+from assay.storage.repositories.facts import Facts
 from assay.storage.repositories.history import ChangedRow, Changes
 from assay.storage.rows import TextType, from_row, to_row, upsert
 from assay.storage.tables import chunks, edges, memories
@@ -164,6 +165,7 @@ class Memories(Repository):
         self._changes = Changes(bound)
         self._chunks = ChunkWriter(bound)
         self._triggers = TriggerRows(bound)
+        self._facts = Facts(bound)
         self._indexed = Indexed(bound)
 
     def add(self, memory: MemoryRecord, pieces: Sequence[Chunk] = ()) -> None:
@@ -191,6 +193,8 @@ class Memories(Repository):
         lines += self._chunks.insert(batch, drawn.chunks)
         self._changes.append(Operation.INSERT, lines)
         self._triggers.keep([item.memory for item in batch])
+        # A memory without passages is in quarantine: it states nothing yet.
+        self._facts.keep([item.memory for item in batch if item.chunks])
         self._indexed.put_many(batch)
 
     def update(
@@ -218,6 +222,10 @@ class Memories(Repository):
             self._chunks.erase(memory.id)
             drawn = draw(self._connection, chunks=len(pieces))
             self._changes.append(Operation.INSERT, self._chunks.insert([saved], drawn.chunks))
+            if pieces:
+                self._facts.read_again(memory)
+            else:
+                self._facts.remove(memory.id)
         elif new_triggers or before.title != memory.title:
             self._chunks.reword(memory)
 
@@ -226,11 +234,13 @@ class Memories(Repository):
         touching = or_(edges.c.source_id == memory_id, edges.c.target_id == memory_id)
         self._connection.execute(delete(edges).where(self._mine(edges), touching))
         self._chunks.erase(memory_id)
+        topics = self._facts.topics_touched_by([memory_id])
         mine = (self._mine(memories), memories.c.id == memory_id)
         number = self._connection.execute(select(memories.c.number).where(*mine)).scalar_one_or_none()
         if number is None:
             raise _missing(memory_id)
         self._connection.execute(delete(memories).where(*mine))
+        self._facts.settle(topics, may_end=False)
         self._changes.append(Operation.DELETE, [ChangedRow(RowKind.MEMORY, memory_id, number)])
 
     def get(self, memory_id: str) -> MemoryRecord:

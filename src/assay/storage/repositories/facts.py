@@ -1,0 +1,268 @@
+"""Facts that memories state, and since when another one holds instead.
+
+A memory's facts are read from its text when the text is written, and go with it. Which of them still hold is decided
+by `settle` alone: it compares all facts on a topic in the order of time. So undoing a save is settling its topics
+again, and nothing can be left behind.
+
+- Rows of facts.
+- Which fact ends which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, time
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from sqlalchemy import and_, bindparam, delete, func, select, update
+
+from assay.records import AuthorKind, MemoryRecord, Tier
+from assay.records.memory import INGESTED_WITH, author_of
+from assay.storage.repositories.base import Repository, among, mine
+from assay.storage.tables import memories, memory_facts
+from assay.text.facts import StatedFact, is_same_value, read_facts
+from assay.text.relations import RelationKind
+
+MOST_ON_A_TOPIC = 500
+"""Facts compared at a time, the newest: a diary that states one thing every day must not stop a save."""
+
+
+class StoredFact(NamedTuple):
+    """A fact as it is stored, with who wrote its memory."""
+
+    memory_id: str
+    position: int
+    subject: str
+    relation: str
+    topic: str
+    value: str
+    shown: str
+    kind: RelationKind
+    negated: bool
+    replaces: str
+    is_change: bool
+    start: int
+    stop: int
+    valid_from: datetime
+    valid_to: datetime | None
+    """When another fact took its place; None: it holds."""
+    ended_by: str | None
+    """The memory with that other fact."""
+    confirmed_at: datetime | None
+    """When a person said that it holds after all: nothing that was written before ends it."""
+    memory_number: int
+    by_program: bool
+    protected: bool
+    """Whether no program may end it: a person wrote it, or it is constitutional."""
+    superseded_at: datetime | None
+    """When its memory was superseded."""
+    ever_held: bool
+    """False for a memory that is forgotten or in quarantine."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is current: neither ended, nor in a memory that was superseded."""
+        return self.valid_to is None and self.superseded_at is None
+
+    def held_at(self, moment: datetime) -> bool:
+        """Whether it was current at a moment."""
+        until = [end for end in (self.valid_to, self.superseded_at) if end is not None]
+        return self.valid_from <= moment and (not until or moment < min(until))
+
+
+# --- Rows of facts ---
+
+_ADD = memory_facts.insert()
+_OWN = and_(memories.c.tenant == memory_facts.c.tenant, memories.c.id == memory_facts.c.memory_id)
+_JOINED = select(
+    memory_facts,
+    memories.c.number.label("memory_number"),
+    memories.c.tier,
+    memories.c.written_by,
+    memories.c.written_with,
+    memories.c.metadata,
+    memories.c.superseded_at,
+    memories.c.valid_from.label("memory_valid_from"),
+).join(memories, _OWN)
+_NEWEST_FIRST = (memory_facts.c.valid_from.desc(), memories.c.number.desc(), memory_facts.c.position.desc())
+_ON_TOPICS = (
+    _JOINED.where(mine(memory_facts), among(memory_facts.c.topic, "topics"))
+    .order_by(*_NEWEST_FIRST)
+    .limit(MOST_ON_A_TOPIC)
+)
+_OF_MEMORIES = _JOINED.where(mine(memory_facts), among(memory_facts.c.memory_id, "ids")).order_by(
+    memory_facts.c.memory_id, memory_facts.c.position
+)
+_ABOUT = (
+    _JOINED.where(
+        mine(memory_facts),
+        among(memory_facts.c.subject, "subjects"),
+        memory_facts.c.valid_to.is_(None),
+        memories.c.superseded_at.is_(None),
+    )
+    .order_by(*_NEWEST_FIRST)
+    .limit(bindparam("most"))
+)
+
+
+class Facts(Repository):
+    """The facts of one tenant."""
+
+    def keep(self, saved: Iterable[MemoryRecord]) -> None:
+        """Write the facts of new memories. Documents taken in from files have none: they come in no order of time."""
+        rows = [row for memory in saved for row in self._rows_of(memory)]
+        if rows:
+            self._insert(_ADD, rows)
+
+    def read_again(self, memory: MemoryRecord) -> None:
+        """Replace the facts of a memory by what its text states, by the rules of this version."""
+        own = (self._mine(memory_facts), memory_facts.c.memory_id == memory.id)
+        confirmed = select(func.max(memory_facts.c.confirmed_at)).where(*own)
+        confirmed_at = self._connection.execute(confirmed).scalar_one_or_none()
+        self.remove(memory.id)
+        self.keep([memory])
+        if confirmed_at is not None:
+            self._connection.execute(update(memory_facts).where(*own).values(confirmed_at=confirmed_at))
+
+    def remove(self, memory_id: str) -> None:
+        """Delete the facts of a memory; what they ended holds again once its topics are settled."""
+        own = (self._mine(memory_facts), memory_facts.c.memory_id == memory_id)
+        self._connection.execute(delete(memory_facts).where(*own))
+
+    def confirm(self, memory_id: str, at: datetime) -> list[StoredFact]:
+        """Let every fact of a memory hold again, whatever was written before; return those that had ended."""
+        ended = [fact for fact in self.of_memories([memory_id]) if fact.valid_to is not None]
+        own = (self._mine(memory_facts), memory_facts.c.memory_id == memory_id)
+        self._connection.execute(update(memory_facts).where(*own).values(confirmed_at=at))
+        self.settle(self.topics_touched_by([memory_id]), may_end=False)
+        return ended
+
+    def topics_touched_by(self, memory_ids: Sequence[str]) -> list[str]:
+        """Return the topics on which these memories state something, or ended something."""
+        table = memory_facts.c
+        own = select(table.topic).where(self._mine(memory_facts), self._among(table.memory_id, memory_ids))
+        ended = select(table.topic).where(self._mine(memory_facts), self._among(table.ended_by, memory_ids))
+        return sorted({row.topic for row in self._connection.execute(own.union(ended))})
+
+    def on_topics(self, topics: Sequence[str]) -> list[StoredFact]:
+        """Return what is stated on these topics, newest first."""
+        return [_stored(row) for row in self._rows(_ON_TOPICS, topics=list(topics))] if topics else []
+
+    def of_memories(self, memory_ids: Sequence[str]) -> list[StoredFact]:
+        """Return what these memories state."""
+        return [_stored(row) for row in self._rows(_OF_MEMORIES, ids=list(memory_ids))] if memory_ids else []
+
+    def about(self, subjects: Sequence[str], *, most: int) -> list[StoredFact]:
+        """Return current facts about these subjects, each as `normalise_name` writes it; newest first."""
+        return [_stored(row) for row in self._rows(_ABOUT, subjects=list(subjects), most=most)] if subjects else []
+
+    def count(self) -> int:
+        """How many facts there are."""
+        counted = select(func.count()).select_from(memory_facts).where(self._mine(memory_facts))
+        return int(self._connection.execute(counted).scalar_one())
+
+    def settle(self, topics: Sequence[str], *, may_end: bool = True) -> list[StoredFact]:
+        """Decide anew which facts on these topics hold; return those that stopped holding.
+
+        With `may_end` false, facts only begin to hold again: for a tenant that has reconsolidation switched off.
+        """
+        ended: list[StoredFact] = []
+        oldest_first = list(reversed(self.on_topics(topics)))
+        for _, facts in groupby(sorted(oldest_first, key=lambda fact: fact.topic), key=lambda fact: fact.topic):
+            for fact, end in _find_ends(list(facts)):
+                stops = end is not None and fact.valid_to is None
+                if stops and not may_end:
+                    continue
+                if (fact.valid_to, fact.ended_by) != ((None, None) if end is None else (end.valid_from, end.memory_id)):
+                    self._set_end(fact, end)
+                if stops and end is not None:
+                    ended.append(fact._replace(valid_to=end.valid_from, ended_by=end.memory_id))
+        return ended
+
+    def _set_end(self, fact: StoredFact, end: StoredFact | None) -> None:
+        table = memory_facts.c
+        chosen = (self._mine(memory_facts), table.memory_id == fact.memory_id, table.position == fact.position)
+        values = {"valid_to": None, "ended_by": None} if end is None else _end_values(end)
+        self._connection.execute(update(memory_facts).where(*chosen).values(values))
+
+    def _rows_of(self, memory: MemoryRecord) -> Iterator[dict[str, Any]]:
+        if memory.written_with == INGESTED_WITH:
+            return
+        for position, fact in enumerate(read_facts(memory.body, title=memory.title)):
+            yield {
+                "tenant": self._tenant,
+                "memory_id": memory.id,
+                "position": position,
+                **_columns(fact),
+                "valid_from": start_of_validity(fact, memory.valid_from),
+                "valid_to": None,
+                "ended_by": None,
+                "confirmed_at": None,
+            }
+
+
+def start_of_validity(fact: StatedFact, saved_at: datetime) -> datetime:
+    """Return since when a fact holds: the day that it names, unless that is to come, else when its memory does."""
+    if fact.since is None:
+        return saved_at
+    return min(datetime.combine(fact.since, time(), UTC), saved_at)
+
+
+def _columns(fact: StatedFact) -> dict[str, Any]:
+    return {name: value for name, value in fact._asdict().items() if name != "since"} | {"kind": str(fact.kind)}
+
+
+def _end_values(end: StoredFact) -> Mapping[str, Any]:
+    return {"valid_to": end.valid_from, "ended_by": end.memory_id}
+
+
+def _stored(row: Any) -> StoredFact:
+    columns = {name: getattr(row, name) for name in StoredFact._fields[:17]}
+    author = author_of(row.written_by, row.written_with, row.metadata)
+    by_program = author.kind is AuthorKind.PROGRAM
+    return StoredFact(
+        **(columns | {"kind": RelationKind(row.kind)}),
+        memory_number=row.memory_number,
+        by_program=by_program,
+        protected=not by_program or row.tier == Tier.CONSTITUTIONAL,
+        superseded_at=row.superseded_at,
+        ever_held=row.superseded_at is None or row.superseded_at != row.memory_valid_from,
+    )
+
+
+# --- Which fact ends which ---
+
+
+def _find_ends(facts: Sequence[StoredFact]) -> Iterator[tuple[StoredFact, StoredFact | None]]:
+    """Yield each fact on one topic, given oldest first, with the first later fact that ends it."""
+    for place, fact in enumerate(facts):
+        later = facts[place + 1 :]
+        yield fact, next((other for other in later if ends(other, fact)), None)
+
+
+def ends(new: StoredFact, old: StoredFact) -> bool:
+    """Whether a fact that came later ends an earlier one on the same topic."""
+    if new.memory_id == old.memory_id or not new.ever_held or (new.by_program and old.protected):
+        return False
+    if old.confirmed_at is not None and new.valid_from <= old.confirmed_at:
+        return False
+    return replaces_value(new, old)
+
+
+def replaces_value(new: StatedFact | StoredFact, old: StatedFact | StoredFact) -> bool:
+    """Whether the value of a later fact takes the place of an earlier one on the same topic, whoever wrote them.
+
+    A relation that may hold several values is never ended by another value, only by a sentence that names the value
+    which holds no longer.
+    """
+    if is_same_value(new.value, old.value):
+        denied = new.negated and not old.negated
+        return denied and new.is_change
+    if new.negated or old.negated:
+        return False
+    if new.replaces:
+        return is_same_value(new.replaces, old.value)
+    if RelationKind.SEVERAL in (new.kind, old.kind):
+        return False
+    return new.kind is old.kind is RelationKind.SINGLE or new.is_change
