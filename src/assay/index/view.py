@@ -141,14 +141,17 @@ class View:
             parts.append(Scored(state.base.numbers[places], scores))
         return best(parts, limit, digits=COSINE_DIGITS)
 
-    def cosine_spread(self, vector: Query, *, model: str, allowed: Allowed | None = None) -> CosineSpread | None:
+    def cosine_spread(
+        self, vector: Query, *, model: str, allowed: Allowed | None = None, sample: int = SAMPLED
+    ) -> CosineSpread | None:
         """How near the passages are to a vector as a whole; None without a passage that has a vector.
 
-        Of more than `SAMPLED` passages, every second, third and so on is compared, so that the cost does not grow.
+        Of more than `sample` passages, every second, third and so on is compared, so that the cost does not grow.
         """
         self._check_model(model)
         query = round_query(vector)
-        every = self._sample_database(query, model, allowed) if self._in_database else self._sample(query, allowed)
+        compare = self._sample_database if self._in_database else self._sample
+        every = compare(query, model, allowed, sample)
         # A vector of zeros has no cosine.
         real = every[np.isfinite(every)]
         if not len(real):
@@ -189,22 +192,22 @@ class View:
                 remedy="Embed with that model, or re-embed and run `assay index compact`.",
             )
 
-    def _sample(self, query: Query, allowed: Allowed | None) -> Scores:
+    def _sample(self, query: Query, _: str, allowed: Allowed | None, sample: int) -> Scores:
         """The cosines of an even sample of the passages in the index."""
         state, passing = self._state, self._state.passing(allowed)
         tail, base = state.tail, state.base.vectors
         of_tail = np.flatnonzero(passing.tail[tail.vector_places])
         of_base = np.zeros(0, np.int64) if base is None else np.flatnonzero(passing.base[base.places])
-        step = _step(len(of_tail) + len(of_base))
+        step = _step(len(of_tail) + len(of_base), sample)
         parts = [tail.vectors.cosines(query)[of_tail[::step]]] if len(of_tail) else []
         if base is not None and len(of_base):
             parts.append(cosines(base.matrix[of_base[::step]], query))
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def _sample_database(self, query: Query, model: str, allowed: Allowed | None) -> Scores:
+    def _sample_database(self, query: Query, model: str, allowed: Allowed | None, sample: int) -> Scores:
         """The same where the database keeps the vectors."""
         numbers = self.numbers(allowed)
-        listed = numbers[:: _step(len(numbers))].tolist()
+        listed = numbers[:: _step(len(numbers), sample)].tolist()
         found = self._work.vectors.nearest(model, query, len(listed), numbers=listed, exact=True) if listed else []
         return np.array([neighbour.similarity for neighbour in found], np.float64)
 
@@ -250,6 +253,6 @@ class View:
         return best([scored], limit, digits=COSINE_DIGITS)
 
 
-def _step(count: int) -> int:
-    """How far apart the sampled ones of so many are."""
-    return max(1, -(-count // SAMPLED))
+def _step(count: int, sample: int) -> int:
+    """How far apart the sampled passages are, out of this many."""
+    return max(1, -(-count // sample))

@@ -12,6 +12,7 @@ Read `searcher` first, then `pipeline`.
 - `boosts`: facts about a memory that raise or lower its score.
 - `tiers`: deprecated memories are served last.
 - `trust`: no program's note above a person's note that it contradicts.
+- `relevance`: the probability that a result is relevant, fitted on labelled searches.
 - `results`: reranking, the relevance cut, the token budget and the explanation of each hit.
 - `variants`: search by another configuration of the same memory.
 - `trace`: the timed stages, and the guard that lets a channel fail without failing the search.
