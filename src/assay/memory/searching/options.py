@@ -142,7 +142,7 @@ class SearchOptions:
     three datasets, 89 to 98 % is above it; of the rest 42 to 55 %."""
     relevant_least: float = 0.2
     """Below this score nothing is relevant, even if all are low: 97 % and more of what is relevant is above it."""
-    relevance_sample: int = 256
+    relevance_sample: int = 128
     """Passages compared with the query to know how far a cosine stands out, in every search: four times as many move
     a relevance by less than .01 (`design/relevance-cut-off.md`) and cost three times as much."""
     near_top: int = 3

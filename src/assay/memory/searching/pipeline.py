@@ -483,7 +483,8 @@ class Pipeline:
         # Cosines of another embedder are on another scale than those that the coefficients were fitted on.
         compared = bool(listed) and view.model == fitted_embedder()
         query = read_query(
-            {stem: view.document_frequency(stem) for stem in ask.parsed.stems},
+            ask.parsed.stems,
+            view.document_frequency,
             view.document_count,
             store=find_cosine_spread(ask, self._options.relevance_sample) if compared else None,
             vectors=listed or (),

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -69,7 +69,7 @@ class RelevanceProfile:
 
     def probability(self, clues: Mapping[str, float]) -> float:
         """Return the probability that a result with these clues is relevant."""
-        return to_probability(self.bias + math.fsum(weight * clues[name] for name, weight in self.weights.items()))
+        return to_probability(self.bias + math.fsum([weight * clues[name] for name, weight in self.weights.items()]))
 
 
 def to_probability(log_odds: float) -> float:
@@ -116,6 +116,8 @@ class QueryEvidence(NamedTuple):
 
     stems: Mapping[str, float]
     """The content stems of the query with their idf."""
+    whole: float
+    """The sum of their idf."""
     named: frozenset[str]
     """All stems of the query, to find titles in it."""
     store: CosineSpread | None
@@ -132,19 +134,17 @@ class FoundResult(NamedTuple):
 
 
 def read_query(
-    frequencies: Mapping[str, int],
+    stems: Collection[str],
+    frequency: Callable[[str], int],
     document_count: int,
     *,
     store: CosineSpread | None,
     vectors: Sequence[tuple[int, float]],
 ) -> QueryEvidence:
-    """Read a query: how many passages hold each of its stems, and the vector channel's list."""
-    content = {
-        stem: inverse_frequency(frequency, document_count)
-        for stem, frequency in frequencies.items()
-        if is_content(stem)
-    }
-    return QueryEvidence(content, frozenset(frequencies), store, min((score for _, score in vectors), default=0.0))
+    """Read a query: its stems, how many passages hold each, and the vector channel's list."""
+    content = {stem: inverse_frequency(frequency(stem), document_count) for stem in stems if is_content(stem)}
+    lowest = min([score for _, score in vectors], default=0.0)
+    return QueryEvidence(content, math.fsum(content.values()), frozenset(stems), store, lowest)
 
 
 def is_content(stem: str) -> bool:
@@ -172,46 +172,59 @@ class Relevance(NamedTuple):
 def find_relevance(found: Sequence[FoundResult], query: QueryEvidence, lines: Mapping[int, str]) -> list[Relevance]:
     """Return the relevance of each result; `lines` has the analysed words of their best passages."""
     profile = load_profiles()[WORDS if query.store is None else MEANING]
-    best = [entry.result.ranked[0].number for entry in found]
-    texts = [lines.get(number, "\n\n").partition("\n") for number in best]
-    stem_of = _stem_words(texts, query)
-    every = [_clues(entry, query, title, rest, stem_of) for entry, (title, _, rest) in zip(found, texts, strict=True)]
+    texts = [lines.get(entry.result.ranked[0].number, "") for entry in found]
+    titles = [text.partition("\n")[0].split() for text in texts]
+    candidates = _find_candidates(texts, query)
+    listed = sorted({word for words in (*titles, *candidates) for word in words})
+    stem_of = dict(zip(listed, stems_of(listed), strict=True))
+    every = [
+        _clues(entry, query, [stem_of[word] for word in title], {stem_of[word] for word in words})
+        for entry, title, words in zip(found, titles, candidates, strict=True)
+    ]
     return [Relevance(profile, clues, profile.probability(clues)) for clues in every]
 
 
-def _clues(
-    entry: FoundResult, query: QueryEvidence, title: str, rest: str, stem_of: Mapping[str, str]
-) -> dict[str, float]:
-    in_title = {stem_of[word] for word in title.split()}
-    about = [stem for stem in in_title if is_content(stem)]
-    there = in_title.union(stem_of[word] for word in rest.split() if word in stem_of)
+def _clues(entry: FoundResult, query: QueryEvidence, title: Sequence[str], there: set[str]) -> dict[str, float]:
+    """The clues of one result: the stems of its title, and the stems in its passage that may be the query's."""
+    about = {stem for stem in title if is_content(stem)}
+    covered = sum([query.stems[stem] for stem in query.stems.keys() & there])
+    cosine, trigger = _find_votes(entry.result)
     clues = {
         BEST_SHARE: math.log(max(entry.share, LEAST_SHARE)),
-        IN_PASSAGE: _share(query.stems, there),
-        TITLE: sum(stem in query.named for stem in about) / len(about) if about else 0.0,
-        TRIGGER: max(_scores(entry.result, Channel.TRIGGER), default=0.0),
+        IN_PASSAGE: covered / query.whole if query.whole else 0.0,
+        TITLE: len(about & query.named) / len(about) if about else 0.0,
+        TRIGGER: trigger,
     }
     if query.store is not None:
-        cosine = max(_scores(entry.result, Channel.VECTOR), default=query.lowest)
-        clues[STANDING] = query.store.standing_of(cosine)
+        clues[STANDING] = query.store.standing_of(query.lowest if cosine is None else cosine)
     return clues
 
 
-def _share(stems: Mapping[str, float], there: set[str]) -> float:
-    whole = math.fsum(stems.values())
-    return math.fsum(weight for stem, weight in stems.items() if stem in there) / whole if whole else 0.0
+def _find_votes(result: Result) -> tuple[float | None, float]:
+    """The highest cosine of its passages, None where the vector channel listed none, and its trigger score."""
+    cosine: float | None = None
+    trigger = 0.0
+    for passage in result.ranked:
+        for channel, _, score, _, _ in passage.ballots:
+            if channel is Channel.VECTOR and (cosine is None or score > cosine):
+                cosine = score
+            elif channel is Channel.TRIGGER and score > trigger:
+                trigger = score
+    return cosine, trigger
 
 
-def _scores(result: Result, channel: Channel) -> Iterator[float]:
-    """The scores that a channel gave to the passages of a result."""
-    return (ballot[2] for passage in result.ranked for ballot in passage.ballots if ballot[0] is channel)
+def _find_candidates(texts: Sequence[str], query: QueryEvidence) -> list[list[str]]:
+    """The words of each text that may have a stem of the query: those that begin nearly as it does."""
+    # Stemming every word of ten passages would cost more than all the rest. A stem differs from the beginning of its
+    # word in its last letter at most (`happi` of `happy`), but for a handful such as `die` of `dying`.
+    begins = sorted({f" {stem[: max(len(stem) - 1, 2)]}" for stem in query.stems})
+    return [[word for begin in begins if begin in text for word in _words_beginning(text, begin)] for text in texts]
 
 
-def _stem_words(texts: Sequence[tuple[str, str, str]], query: QueryEvidence) -> dict[str, str]:
-    """The stems of all words of titles, and of those words of the passages that may be a word of the query."""
-    # A stem begins with the letter of its word, so few words of a passage need to be stemmed.
-    letters = {stem[0] for stem in query.stems}
-    wanted = {word for title, _, _ in texts for word in title.split()}
-    wanted |= {word for _, _, rest in texts for word in rest.split() if word[0] in letters}
-    listed = sorted(wanted)
-    return dict(zip(listed, stems_of(listed), strict=True))
+def _words_beginning(text: str, begin: str) -> Iterator[str]:
+    """The words of an analysed text that begin so; every word has a space on either side."""
+    at = text.find(begin)
+    while at >= 0:
+        end = text.find(" ", at + 1)
+        yield text[at + 1 : end]
+        at = text.find(begin, end)
