@@ -146,9 +146,13 @@ class MemoryCalls(ABC):
         context_type: str | None = None,
         token_budget: int | None = None,
         tokens_used: int = 0,
+        min_relevance: float | None = None,
         explain: bool = False,
     ) -> SearchResult:
-        """Find memories: hits with score, title and text; with `explain`, every number behind the score, and steps."""
+        """Find memories: hits with score, title and text; with `explain`, every number behind the score, and steps.
+
+        `min_relevance` leaves out hits with a lower probability of being relevant; the result counts them.
+        """
         return self._call(
             searching.SEARCH,
             query=query,
@@ -168,6 +172,7 @@ class MemoryCalls(ABC):
             context_type=context_type,
             token_budget=token_budget,
             tokens_used=tokens_used,
+            min_relevance=min_relevance,
             explain=explain,
         )
 

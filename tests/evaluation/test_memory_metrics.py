@@ -86,3 +86,11 @@ def test_the_tier_of_a_case_is_the_highest_of_what_is_relevant() -> None:
     assert [leading_tier(one, memory()) for one in CASES] == ["constitutional", "normal", "critical", ""]
     plain = Dataset(name="plain", documents=DOCUMENTS[4:5], cases=CASES[1:2])
     assert leading_tier(CASES[1], plain) == ""
+
+
+def test_what_was_returned_is_measured_whole() -> None:
+    result = measured(LISTS, "precision_returned,tokens_returned")
+    precision, tokens = result.per_case("precision_returned"), result.per_case("tokens_returned")
+    assert precision["c1"].value == pytest.approx(1 / 2)
+    assert tokens["c1"].reason == "the system returns documents without their texts"
+    assert {"precision_returned", "tokens_returned"} <= {spec.name for spec in default_metrics(memory())}

@@ -7,14 +7,8 @@ from tests.memory.searching.shelf import Shelf
 
 from assay.records import CosineSpread, Scope
 from assay.records.research import Plan, PlannedQuery
-from assay.research.search import (
-    ORDINARY_DEVIATION,
-    ORDINARY_MEAN,
-    ORDINARY_PASSAGES,
-    MemorySearch,
-    SearchLimits,
-    find_standing,
-)
+from assay.records.searching import ORDINARY_DEVIATION, ORDINARY_MEAN, ORDINARY_PASSAGES
+from assay.research.search import MemorySearch, SearchLimits
 from assay.storage import Store
 from assay.testing import FixedClock, note
 
@@ -38,24 +32,24 @@ def plan(*texts: str) -> Plan:
 
 def test_a_cosine_stands_as_far_above_a_large_store_as_its_spread_says() -> None:
     store = CosineSpread(mean=0.2, deviation=0.05, passages=1_000_000)
-    assert find_standing(0.4, store) == pytest.approx(4.0, abs=0.01)
-    assert find_standing(0.2, store) == pytest.approx(0.0, abs=0.01)
+    assert store.standing_of(0.4) == pytest.approx(4.0, abs=0.01)
+    assert store.standing_of(0.2) == pytest.approx(0.0, abs=0.01)
 
 
 def test_the_same_cosine_stands_out_less_when_the_question_is_like_everything() -> None:
     clear = CosineSpread(mean=0.05, deviation=0.08, passages=500)
     vague = CosineSpread(mean=0.25, deviation=0.08, passages=500)
     spread_out = CosineSpread(mean=0.05, deviation=0.16, passages=500)
-    assert find_standing(0.5, clear) > find_standing(0.5, vague)
-    assert find_standing(0.5, clear) > find_standing(0.5, spread_out)
+    assert clear.standing_of(0.5) > vague.standing_of(0.5)
+    assert clear.standing_of(0.5) > spread_out.standing_of(0.5)
 
 
 def test_one_note_is_held_against_an_ordinary_store() -> None:
     only = CosineSpread(mean=0.6, deviation=0.0, passages=1)
     ordinary = (0.6 - ORDINARY_MEAN) / ORDINARY_DEVIATION
-    assert find_standing(0.6, only) == pytest.approx(ordinary, rel=0.1)
+    assert only.standing_of(0.6) == pytest.approx(ordinary, rel=0.1)
     prior = CosineSpread(mean=ORDINARY_MEAN, deviation=ORDINARY_DEVIATION, passages=ORDINARY_PASSAGES)
-    assert find_standing(0.6, prior) == pytest.approx(ordinary)
+    assert prior.standing_of(0.6) == pytest.approx(ordinary)
 
 
 def test_passages_carry_their_standing(shelf: Shelf) -> None:
@@ -63,7 +57,7 @@ def test_passages_carry_their_standing(shelf: Shelf) -> None:
     result = shelf.search("how long does the session cookie live", explain=True)
     assert result.cosines is not None
     assert found[0].memory_id == "m_cookies"
-    assert found[0].standing == pytest.approx(find_standing(found[0].channels["vector"], result.cosines))
+    assert found[0].standing == pytest.approx(result.cosines.standing_of(found[0].channels["vector"]))
     assert found[0].standing == max(passage.standing or 0.0 for passage in found)
 
 

@@ -21,6 +21,7 @@ from assay.records import (
     HopStep,
     PassageScore,
     Pressure,
+    RelevanceReason,
     SearchResult,
     Telemetry,
     Tier,
@@ -65,6 +66,8 @@ def _format_held_back(found: SearchResult) -> Text:
 
 def _hit(hit: Hit, request: MemorySearchRequest) -> Text:
     head = Text.assemble((f"{hit.rank:>2}  ", "bold"), (f"{hit.score:.3f}  ", "cyan"), (hit.title, "bold"))
+    if hit.relevance is not None:
+        head.append(f"  relevance {hit.relevance:.2f}", style="cyan")
     best = best_passage(hit)
     where = " > ".join(part for part in (hit.rel_path or hit.folder, best.heading_path) if part)
     if where:
@@ -146,6 +149,8 @@ def explain_lines(why: Explanation) -> Iterator[str]:
     for boost in why.boosts:
         yield f"{_INDENT}x {boost.factor:.3f}  {boost.name}: {boost.reason}"
     yield f"{_INDENT}{_sum(why)}"
+    if why.relevance is not None:
+        yield f"{_INDENT}{explain_relevance(why.relevance)}"
     if why.reranked_from is not None:
         by = "" if why.rerank_score is None else f" by the cross-encoder, which gave {why.rerank_score:.4f}"
         yield f"{_INDENT}reranked from place {why.reranked_from}{by}"
@@ -163,6 +168,12 @@ def explain_step(step: HopStep) -> str:
     """Say which step of a chain of facts a hit is."""
     place = "no channel found it" if step.from_rank is None else f"from place {step.from_rank}"
     return f"step {step.hop + 1} of the question: about {step.about}, leads to {step.leads_to} ({place})"
+
+
+def explain_relevance(why: RelevanceReason) -> str:
+    """How a relevance came about, as a sum that can be repeated by hand."""
+    clues = "".join(f" {clue.weight:+.3f} x {clue.name} {clue.value:.3f}" for clue in why.clues)
+    return f"relevance {why.recompute():.4f} = 1 / (1 + exp(-({why.bias:.3f}{clues})))  ({why.profile})"
 
 
 def explain_served_last(place: int) -> str:
@@ -214,6 +225,11 @@ def _about(found: SearchResult, request: MemorySearchRequest) -> Text:
         lines.append(Text(saved, style="dim"))
     if found.cosines is not None:
         lines.append(Text(_cosines(found.cosines), style="dim"))
+    if found.below_relevance:
+        left_out = f"{found.below_relevance} left out: relevance below {found.min_relevance:g}; all: --min-relevance 0"
+        lines.append(Text(left_out, style="dim"))
+    if found.beyond_budget:
+        lines.append(Text(f"{found.beyond_budget} left out: beyond the token budget", style="dim"))
     if found.below_threshold:
         lines.append(Text(f"{found.below_threshold} left out: scored below rerank.threshold", style="dim"))
     lines.append(Text(_timing(found), style="dim"))
@@ -249,6 +265,8 @@ def _nothing(found: SearchResult, request: MemorySearchRequest) -> str:
     """What to try when nothing came back."""
     if found.held_back:
         return "Nothing else: everything that matches was given earlier in this session."
+    if found.below_relevance:
+        return "Nothing is likely to be relevant. Search with --min-relevance 0 to see what is near."
     if found.below_threshold:
         return "Nothing reached rerank.threshold. Lower it, or search with --mode quick, which does not rerank."
     if request.folder or request.tiers or request.tags or request.since or request.until or request.as_of:

@@ -91,6 +91,8 @@ OF_SAVES = ",".join(
         "information_lost",
     ]
 )
+OF_LISTS = "precision_returned,tokens_returned"
+"""What an agent has to read: lists as they were returned, whatever their length."""
 OF_FUSION = "fusion_reorder_rate@5,expansion_impact@5"
 SHARES = ("channel_contribution", "exclusive_contribution")
 """What a channel gives to the results: found by it, and found by it alone."""
@@ -122,6 +124,7 @@ def memory_metrics(dataset: Dataset) -> Iterator[str]:
     if tiers - {Tier.NORMAL}:
         yield f"{GRADED},importance_weighted_recall@10,importance_weighted_recall(least=critical,pinned=count)@10"
         yield from (f"tier_precision(tier={tier})@5" for tier in JUDGED_TIERS if tier in tiers)
+        yield OF_LISTS
     if any(case.session is not None for case in dataset.cases):
         yield "cold_start_mrr@10,cold_start_ratio@10,personalisation_lift@10,dedup_tokens_saved"
     if any(case.causal_chain for case in dataset.cases):

@@ -138,8 +138,21 @@ class MeasuredVectors(NamedTuple):
             found: Scores = (sums / (self.lengths * np.linalg.norm(query))).astype(np.float64)
         return found
 
+    def pick(self, rows: Whole) -> MeasuredVectors:
+        """Return some of them."""
+        return MeasuredVectors(self.full[rows], self.lengths[rows])
 
-def measure_vectors(vectors: Halves) -> MeasuredVectors:
+
+def join_vectors(parts: Sequence[MeasuredVectors]) -> MeasuredVectors:
+    """Return vectors of several places as one."""
+    if not parts:
+        return MeasuredVectors(np.zeros((0, 0), np.float32), np.zeros(0, np.float32))
+    return MeasuredVectors(
+        np.concatenate([part.full for part in parts]), np.concatenate([part.lengths for part in parts])
+    )
+
+
+def measure_vectors(vectors: Halves | NDArray[np.float32]) -> MeasuredVectors:
     """Stored vectors, made ready."""
     full = vectors.astype(np.float32)
     return MeasuredVectors(full, np.sqrt(np.einsum("ij,ij->i", full, full)))

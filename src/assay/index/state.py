@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.index.base import Base, Row
 from assay.index.columns import Fact, Folders, Mask, Whole, find, make_table, mark_removed, passes
-from assay.index.scoring import idf
+from assay.index.scoring import MeasuredVectors, idf
 from assay.index.tail import Passage, Reader, Tail, TailView
 from assay.records import Change, Filters, LogPosition, RowKind
 from assay.storage import Candidate
@@ -126,6 +126,8 @@ class State:
     kept: KeptRows = field(repr=False, compare=False)
     """Rows that searches have read; those of the newest state, whichever state this is."""
     _known: dict[Filters, Allowed] = field(default_factory=dict, repr=False)
+    samples: dict[tuple[Allowed | None, int], MeasuredVectors] = field(default_factory=dict, repr=False, compare=False)
+    """Even samples of the vectors that pass a filter, by filter and size; views fill it."""
 
     @cached_property
     def alive(self) -> Allowed:

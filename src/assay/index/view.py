@@ -15,7 +15,18 @@ from assay.errors import OtherModel
 from assay.index.columns import Fact, Whole
 from assay.index.lexical import SCORE_DIGITS, score_postings
 from assay.index.options import IndexOptions
-from assay.index.scoring import COSINE_DIGITS, Found, Query, Scored, Scores, best, cosines, length_norms, round_query
+from assay.index.scoring import (
+    COSINE_DIGITS,
+    Found,
+    MeasuredVectors,
+    Query,
+    Scored,
+    best,
+    join_vectors,
+    length_norms,
+    measure_vectors,
+    round_query,
+)
 from assay.index.state import Allowed, State
 from assay.records import CosineSpread, Filters, LogPosition
 from assay.storage import Candidate, Work
@@ -25,6 +36,8 @@ SPARE = 50
 """Extra passages read from the database, so that equal scores can be put in order."""
 SAMPLED = 1_000
 """Passages compared to know the spread of a query's cosines: the mean of so many is exact to a hundredth."""
+SAMPLES_KEPT = 8
+"""Samples that one state keeps, for the filters that are asked with: 256 vectors are 0.4 MB."""
 
 
 class FolderSize(NamedTuple):
@@ -141,14 +154,17 @@ class View:
             parts.append(Scored(state.base.numbers[places], scores))
         return best(parts, limit, digits=COSINE_DIGITS)
 
-    def cosine_spread(self, vector: Query, *, model: str, allowed: Allowed | None = None) -> CosineSpread | None:
+    def cosine_spread(
+        self, vector: Query, *, model: str, allowed: Allowed | None = None, sample: int = SAMPLED
+    ) -> CosineSpread | None:
         """How near the passages are to a vector as a whole; None without a passage that has a vector.
 
-        Of more than `SAMPLED` passages, every second, third and so on is compared, so that the cost does not grow.
+        Of more than `sample` passages, every second, third and so on is compared, so that the cost does not grow.
         """
         self._check_model(model)
         query = round_query(vector)
-        every = self._sample_database(query, model, allowed) if self._in_database else self._sample(query, allowed)
+        vectors = self._find_sample(model, allowed, sample)
+        every = vectors.cosines(query) if len(vectors.lengths) else np.zeros(0)
         # A vector of zeros has no cosine.
         real = every[np.isfinite(every)]
         if not len(real):
@@ -189,24 +205,35 @@ class View:
                 remedy="Embed with that model, or re-embed and run `assay index compact`.",
             )
 
-    def _sample(self, query: Query, allowed: Allowed | None) -> Scores:
-        """The cosines of an even sample of the passages in the index."""
+    def _find_sample(self, model: str, allowed: Allowed | None, sample: int) -> MeasuredVectors:
+        """An even sample of the vectors; kept, so that the next search over the same passages need not read it."""
+        samples = self._state.samples
+        found = samples.get((allowed, sample))
+        if found is None:
+            found = self._read_sample(model, allowed, sample) if self._in_database else self._sample(allowed, sample)
+            if len(samples) >= SAMPLES_KEPT:
+                samples.clear()
+            samples[allowed, sample] = found
+        return found
+
+    def _sample(self, allowed: Allowed | None, sample: int) -> MeasuredVectors:
+        """An even sample of the vectors in the index."""
         state, passing = self._state, self._state.passing(allowed)
         tail, base = state.tail, state.base.vectors
         of_tail = np.flatnonzero(passing.tail[tail.vector_places])
         of_base = np.zeros(0, np.int64) if base is None else np.flatnonzero(passing.base[base.places])
-        step = _step(len(of_tail) + len(of_base))
-        parts = [tail.vectors.cosines(query)[of_tail[::step]]] if len(of_tail) else []
+        step = _step(len(of_tail) + len(of_base), sample)
+        parts = [tail.vectors.pick(of_tail[::step])] if len(of_tail) else []
         if base is not None and len(of_base):
-            parts.append(cosines(base.matrix[of_base[::step]], query))
-        return np.concatenate(parts) if parts else np.zeros(0)
+            parts.append(measure_vectors(base.matrix[of_base[::step]]))
+        return join_vectors(parts)
 
-    def _sample_database(self, query: Query, model: str, allowed: Allowed | None) -> Scores:
+    def _read_sample(self, model: str, allowed: Allowed | None, sample: int) -> MeasuredVectors:
         """The same where the database keeps the vectors."""
         numbers = self.numbers(allowed)
-        listed = numbers[:: _step(len(numbers))].tolist()
-        found = self._work.vectors.nearest(model, query, len(listed), numbers=listed, exact=True) if listed else []
-        return np.array([neighbour.similarity for neighbour in found], np.float64)
+        listed = numbers[:: _step(len(numbers), sample)].tolist()
+        page = self._work.vectors.by_numbers(model, listed)
+        return join_vectors([measure_vectors(page.vectors)] if len(page.numbers) else [])
 
     def _nearest_of_tail(self, query: Query, limit: int, passing: Allowed) -> Scored:
         tail = self._state.tail
@@ -250,6 +277,6 @@ class View:
         return best([scored], limit, digits=COSINE_DIGITS)
 
 
-def _step(count: int) -> int:
-    """How far apart the sampled ones of so many are."""
-    return max(1, -(-count // SAMPLED))
+def _step(count: int, sample: int) -> int:
+    """How far apart the sampled passages are, out of this many."""
+    return max(1, -(-count // sample))

@@ -14,6 +14,7 @@
 - `answers`: judged answers, abstention and citations.
 - `reference_text`: compares an answer with a reference answer by numbers and words.
 - `agent_memory`: what an agent must be reminded of, and cold starts.
+- `returned`: how much of what was returned is relevant, and how much there is to read.
 - `channels`: what each search channel adds.
 - `write_path`: what saves do, stale memories and lost text.
 - `operations`: latency, cost and failures.

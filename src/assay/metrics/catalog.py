@@ -172,6 +172,7 @@ METRICS: Registry[MetricEntry] = Registry(
         "assay.metrics.top_chunk",
         "assay.metrics.answers",
         "assay.metrics.agent_memory",
+        "assay.metrics.returned",
         "assay.metrics.channels",
         "assay.metrics.write_path",
         "assay.metrics.operations",

@@ -142,7 +142,7 @@ def draft_seed(request: SearchRequest, query_id: str) -> int:
 
 def _length(request: SearchRequest, control: SearchResult) -> int:
     """Return how many results a merged list has: where a cut or a budget shortens lists, as many as the control's."""
-    cut = request.relevant_only or request.token_budget is not None
+    cut = request.relevant_only or request.token_budget is not None or request.min_relevance is not None
     return max(1, len(control.ids)) if cut else request.k
 
 

@@ -24,6 +24,11 @@ from assay.records.memory import Author, Tier
 MAX_QUERY = 100_000
 """Characters in one query."""
 MAX_RESULTS = 1_000
+ORDINARY_MEAN, ORDINARY_DEVIATION, ORDINARY_PASSAGES = 0.1, 0.12, 100
+"""Cosines of an ordinary store with a question. They count as much as this many passages of the store that is
+searched: the few passages of a small store say little about their own spread."""
+LARGEST_LOG_ODDS = 30.0
+"""Log-odds beyond this make no difference to a probability that anybody reads."""
 
 
 class Channel(StrEnum):
@@ -176,6 +181,8 @@ class SearchRequest:
     """What the caller works on; memories of that type are raised a little."""
     relevant_only: bool = False
     """Leave out results below the relevance cut, instead of always returning k."""
+    min_relevance: float | None = None
+    """Leave out results whose relevance is lower, 0 to 1; None: leave none out for it."""
     explain: bool = False
     origin: Origin = Origin.USE
     tool_name: str = "search"
@@ -200,6 +207,7 @@ class SearchRequest:
                 remedy="Give the token_budget of your context too, or leave tokens_used out.",
             )
         require(self, values.flag, "explain", "relevant_only")
+        allow(self, values.share, "min_relevance")
         if self.channels is not None:
             chosen = tuple(dict.fromkeys(one_of(Channel)(channel, "channels") for channel in self.channels))
             if not chosen:
@@ -285,6 +293,38 @@ class HopStep:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RelevanceClue:
+    """One clue to the relevance of a hit."""
+
+    name: str
+    """`best_share`, `standing`, `words`, `title` or `trigger`."""
+    value: float
+    weight: float
+    """What one unit of the clue adds to the log-odds."""
+
+    @property
+    def contribution(self) -> float:
+        """What it adds to the log-odds."""
+        return self.weight * self.value
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RelevanceReason:
+    """How the relevance of a hit came about: clues add up to log-odds, and these are a probability."""
+
+    profile: str
+    """`meaning`, or `words` where no cosine of the fitted embedder was compared."""
+    bias: float
+    """The log-odds before any clue."""
+    clues: tuple[RelevanceClue, ...]
+
+    def recompute(self) -> float:
+        """Compute the relevance from the numbers above."""
+        odds = self.bias + math.fsum(clue.contribution for clue in self.clues)
+        return 1.0 / (1.0 + math.exp(-min(max(odds, -LARGEST_LOG_ODDS), LARGEST_LOG_ODDS)))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Explanation:
     """Where a hit's score comes from: votes add up to passages, passages to the memory, boosts multiply."""
 
@@ -315,6 +355,8 @@ class Explanation:
     """Why it was put above an older note on the same topic; None when it was not."""
     step: HopStep | None = None
     """Its place in a chain of facts that answers a question in several steps; None when it is in none."""
+    relevance: RelevanceReason | None = None
+    """How the hit's relevance came about; None when it is not known."""
 
     def recompute(self) -> float:
         """Compute the score from the numbers above."""
@@ -382,6 +424,8 @@ class Hit:
     outdated: tuple[OutdatedFact, ...] = ()
     """What it states that holds no longer, and what holds instead."""
     superseded_at: datetime | None = None
+    relevance: float | None = None
+    """The probability that it is relevant, fitted on labelled searches; None: not known, as under rank fusion."""
     explanation: Explanation | None = None
 
     @property
@@ -470,6 +514,17 @@ class CosineSpread:
     passages: int
     """How many were compared: all of them, or an even sample of a large store."""
 
+    def standing_of(self, cosine: float) -> float:
+        """By how many standard deviations a cosine is above those of the whole store.
+
+        A vague question is a little like everything; a passage answers when it is nearer than that.
+        """
+        count, prior = self.passages, ORDINARY_PASSAGES
+        mean = (count * self.mean + prior * ORDINARY_MEAN) / (count + prior)
+        of_store = count * (self.deviation**2 + (self.mean - mean) ** 2)
+        of_prior = prior * (ORDINARY_DEVIATION**2 + (ORDINARY_MEAN - mean) ** 2)
+        return (cosine - mean) / math.sqrt((of_store + of_prior) / (count + prior))
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchResult:
@@ -503,6 +558,12 @@ class SearchResult:
     """The query's cosines with all passages; None: no explanation was requested, or no vector was compared."""
     below_threshold: int = 0
     """Results left out because the cross-encoder scored them below `rerank.threshold`."""
+    min_relevance: float | None = None
+    """The relevance below which results were left out; None: none was left out for it."""
+    below_relevance: int = 0
+    """Results among the first k left out because their relevance was lower than `min_relevance`."""
+    beyond_budget: int = 0
+    """Results left out because the token budget was full before them."""
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)

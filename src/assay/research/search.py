@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
 DAMPING = 60
 """The constant of reciprocal ranks: how little the first place is worth more than the second."""
 TOOL = "assay ask"
-ORDINARY_MEAN, ORDINARY_DEVIATION, ORDINARY_PASSAGES = 0.1, 0.12, 100
-"""Cosines of an ordinary store with a question. They count as much as this many passages of the store that is
-searched: the few passages of a small store say little about their own spread."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,18 +124,6 @@ def _same_words(query: str, question: str) -> bool:
     return normalise_phrase(query) == normalise_phrase(question)
 
 
-def find_standing(cosine: float, store: CosineSpread) -> float:
-    """By how many standard deviations a cosine is above those of the whole store.
-
-    A vague question is a little like everything; a passage answers when it is nearer than that.
-    """
-    count, prior = store.passages, ORDINARY_PASSAGES
-    mean = (count * store.mean + prior * ORDINARY_MEAN) / (count + prior)
-    of_store = count * (store.deviation**2 + (store.mean - mean) ** 2)
-    of_prior = prior * (ORDINARY_DEVIATION**2 + (ORDINARY_MEAN - mean) ** 2)
-    return (cosine - mean) / math.sqrt((of_store + of_prior) / (count + prior))
-
-
 def _raise_standing(passage: Passage, standing: float | None) -> Passage:
     """Return a passage with the larger of its standings by two queries."""
     if standing is None or (passage.standing is not None and passage.standing >= standing):
@@ -159,7 +143,7 @@ def _passage(hit: Hit, part: HitPassage, scores: dict[int, float], store: Cosine
         heading_path=part.heading_path,
         score=scores.get(part.position, hit.score),
         channels=channels,
-        standing=None if store is None or cosine is None else find_standing(cosine, store),
+        standing=None if store is None or cosine is None else store.standing_of(cosine),
         updated_at=hit.updated_at,
         superseded=hit.superseded_at is not None,
     )

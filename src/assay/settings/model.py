@@ -211,6 +211,13 @@ class Settings(BaseSettings):
         "index.exact_below", "Up to this many chunks, vectors are compared one by one, without an index.", 8_000
     )
     search_k: Count = _setting("search.k", "Results of a search that names no number.", 10)
+    search_min_relevance: Share = _setting(
+        "search.min_relevance",
+        "Results with a lower probability of being relevant are left out of a search that names no min_relevance, but "
+        "for searches over MCP. 0: none is.",
+        0.0,
+        kind="a number from 0 to 1",
+    )
     search_fusion: Literal["convex", "rrf"] = _setting(
         "search.fusion", "How the channels' lists become one: convex or rrf.", "convex"
     )
@@ -355,6 +362,13 @@ class Settings(BaseSettings):
     )
     mcp_allowed_origins: Texts = _setting(
         "mcp.allowed_origins", "Origins of other pages that may use MCP over HTTP: http://localhost:6274.", ()
+    )
+    mcp_min_relevance: Share = _setting(
+        "mcp.min_relevance",
+        "Results with a lower probability of being relevant are left out of an agent's search that names no "
+        "min_relevance: every result fills its context. 0: none is.",
+        0.1,
+        kind="a number from 0 to 1",
     )
     mcp_sessions_per_principal: Count = _setting(
         "mcp.sessions_per_principal", "Of 200 sessions of MCP over HTTP, how many one principal may have.", 100

@@ -64,6 +64,7 @@ class CaseSearcher:
             context_type=wanted.context_type,
             token_budget=wanted.token_budget,
             tokens_used=wanted.tokens_used,
+            min_relevance=wanted.min_relevance,
             origin=wanted.origin,
             tool_name=wanted.tool_name,
         )

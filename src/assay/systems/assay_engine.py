@@ -296,6 +296,7 @@ class AssaySystem(System):
             context_type=asked.context_type,
             token_budget=asked.token_budget,
             tokens_used=asked.tokens_used,
+            min_relevance=asked.min_relevance,
             # The scores of single passages are told in explanations only.
             explain=case.anchors is not None,
             origin=Origin.EVALUATION,

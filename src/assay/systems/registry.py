@@ -147,9 +147,9 @@ def add_builtin(
 # --- Names such as `assay:mode=quick` or `python:pkg.module:search` ---
 #
 # What follows `assay:` is a list of `key=value` with commas between, or the path of a TOML file. A key is `mode`,
-# `channels` (joined by `+`), `folder_mode`, `context_type`, `token_budget` or `tokens_used`, which go into every
-# search, or a setting such as `search.fusion`, or a flag as `flags.NAME`. With a budget and used tokens a run simulates
-# searches from a context that is filling up.
+# `channels` (joined by `+`), `folder_mode`, `context_type`, `token_budget`, `tokens_used` or `min_relevance`, which go
+# into every search, or a setting such as `search.fusion`, or a flag as `flags.NAME`. With a budget and used tokens a
+# run simulates searches from a context that is filling up.
 
 _FLAGS = "flags."
 
@@ -164,6 +164,8 @@ class Configuration:
     context_type: str | None = None
     token_budget: int | None = None
     tokens_used: int = 0
+    min_relevance: float | None = None
+    """Without it lists are not cut, whatever the settings say: rankings are measured whole."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """By key, over those of file and environment."""
     flags: Mapping[str, str] = field(default_factory=dict)
@@ -181,6 +183,7 @@ class Configuration:
             "context_type": self.context_type,
             "token_budget": self.token_budget,
             "tokens_used": self.tokens_used,
+            "min_relevance": self.min_relevance,
             "settings": dict(self.settings),
             "flags": dict(self.flags),
         }
@@ -286,6 +289,7 @@ def _read(given: Mapping[str, str]) -> Configuration:
     channels = tuple(one_of(Channel)(channel.strip(), "channels") for channel in named.split("+")) if named else None
     context_type = rest.pop("context_type", None)
     budget, used = rest.pop("token_budget", None), rest.pop("tokens_used", "0")
+    least = rest.pop("min_relevance", None)
     flags = {key.removeprefix(_FLAGS): value for key, value in rest.items() if key.startswith(_FLAGS)}
     settings = {key: value for key, value in rest.items() if not key.startswith(_FLAGS)}
     return Configuration(
@@ -295,6 +299,7 @@ def _read(given: Mapping[str, str]) -> Configuration:
         context_type=context_type,
         token_budget=None if budget is None else _count(budget, "token_budget"),
         tokens_used=_count(used, "tokens_used"),
+        min_relevance=None if least is None else _share(least, "min_relevance"),
         settings=settings,
         flags=flags,
     )
@@ -304,3 +309,13 @@ def _count(text: str, name: str) -> int:
     if not text.isdecimal():
         raise UnknownSystem(f"{name}={text} is not a number of tokens", remedy=f"Write it like {name}=2000.")
     return int(text)
+
+
+def _share(text: str, name: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0.0 <= number <= 1.0:
+        raise UnknownSystem(f"{name}={text} is not a number from 0 to 1", remedy=f"Write it like {name}=0.2.")
+    return number

@@ -15,7 +15,7 @@ def read_search(found: SearchResult) -> str:
     if not found.hits:
         parts.append(_nothing(found))
     parts += [f"Degraded: {reason}" for reason in found.degraded]
-    return "\n\n".join([*parts, f"query_id {found.query_id}"])
+    return "\n\n".join([*parts, *_describe_left_out(found), f"query_id {found.query_id}"])
 
 
 def read_context(context: PackedContext) -> str:
@@ -40,7 +40,9 @@ def read_memory(shown: ShownMemory) -> str:
 def _entry(hit: Hit) -> str:
     gone = f", superseded {hit.superseded_at:%Y-%m-%d}" if hit.superseded_at else ""
     place = f", {hit.rel_path or hit.folder}" if hit.rel_path or hit.folder else ""
-    head = f"[{hit.rank}] {hit.title} (id {hit.memory_id}, score {hit.score:.3f}{place}{gone}, {_provenance(hit)})"
+    likely = "" if hit.relevance is None else f", relevance {hit.relevance:.2f}"
+    about = f"id {hit.memory_id}, score {hit.score:.3f}{likely}{place}{gone}, {_provenance(hit)}"
+    head = f"[{hit.rank}] {hit.title} ({about})"
     return f"{head}\n{hit.text}"
 
 
@@ -63,7 +65,19 @@ def _reminders(held_back: Sequence[HeldBack]) -> list[str]:
     return ["\n".join([*lines, "memory_load reads such a memory again."])] if lines else []
 
 
+def _describe_left_out(found: SearchResult) -> list[str]:
+    """Return a line on the results that were left out, and how to get them."""
+    parts = []
+    if found.below_relevance:
+        parts.append(f"{found.below_relevance} below min_relevance {found.min_relevance:g}")
+    if found.beyond_budget:
+        parts.append(f"{found.beyond_budget} beyond the token budget")
+    return [f"Left out: {', '.join(parts)}."] if parts else []
+
+
 def _nothing(found: SearchResult) -> str:
     if found.held_back:
         return "Nothing else found."
+    if found.below_relevance:
+        return "Nothing in the memory is likely to be relevant. Search again with min_relevance 0 to see what is near."
     return "Nothing found. Try other words, fewer filters or mode deep; memory_health tells whether all works."

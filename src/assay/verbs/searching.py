@@ -29,6 +29,7 @@ from assay.verbs.fields import (
     Labels,
     Moment,
     SessionId,
+    Share,
     YesNo,
 )
 from assay.verbs.verb import Caller, Family, HttpRoute, McpTool, Request, Surface, Verb
@@ -104,6 +105,13 @@ class MemorySearchRequest(Request):
         Field(strict=True, ge=0, le=LARGEST_BUDGET, description="The most tokens of text in the hits."),
     ] = None
     tokens_used: TokensUsed = 0
+    min_relevance: Annotated[
+        Share | None,
+        Field(
+            description="Leave out results whose probability of being relevant is lower, 0 to 1; 0 leaves out none. "
+            "Left out: as the settings say."
+        ),
+    ] = None
     session_id: SessionId = None
     explain: Annotated[
         YesNo, Field(description="Also give every number behind each score, and every step of the search.")
@@ -177,6 +185,7 @@ def search(caller: Caller, request: MemorySearchRequest) -> SearchResult:
             session_id=request.session_id,
             token_budget=request.token_budget,
             tokens_used=request.tokens_used,
+            min_relevance=_choose_min_relevance(caller, request),
             context_type=request.context_type,
             explain=request.explain,
             tool_name=_tool_name(caller, "search"),
@@ -219,6 +228,13 @@ def match_triggers(caller: Caller, request: TriggersRequest) -> SearchResult:
         ),
     )
     return replace(found, stages=())
+
+
+def _choose_min_relevance(caller: Caller, request: MemorySearchRequest) -> float | None:
+    """Return what the caller named, else what the settings say for its surface; None: nothing is left out."""
+    settings = caller.settings
+    default = settings.mcp_min_relevance if caller.surface is Surface.MCP else settings.search_min_relevance
+    return (default if request.min_relevance is None else request.min_relevance) or None
 
 
 def _find(caller: Caller, request: SearchRequest) -> SearchResult:

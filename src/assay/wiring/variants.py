@@ -21,8 +21,10 @@ from assay.wiring.search_options import search_options
 if TYPE_CHECKING:
     from assay.memory.engine import Engine
 
+OF_REQUESTS = frozenset({"search.k", "search.min_relevance"})
+"""Settings that complete what a caller asks for: both sides of a comparison are asked the same."""
 SERVED_SETTINGS = (
-    *(known.key for known in KNOWN if known.key.startswith("search.") and known.key != "search.k"),
+    *(known.key for known in KNOWN if known.key.startswith("search.") and known.key not in OF_REQUESTS),
     "rerank.depth",
     "rerank.threshold",
 )

@@ -55,6 +55,12 @@ UsedOption = Annotated[
         "--tokens-used", metavar="TOKENS", help="Of the budget, already used: from 75 % on, auto searches with less."
     ),
 ]
+RelevanceOption = Annotated[
+    float | None,
+    typer.Option(
+        "--min-relevance", metavar="SHARE", help="Leave out results with a lower probability of being relevant, 0 to 1."
+    ),
+]
 ExplainOption = Annotated[bool, typer.Option("--explain", "-x", help="Show how every score was made.")]
 
 
@@ -81,6 +87,7 @@ def register_search(app: typer.Typer) -> None:
         context_type: SearchContextOption = None,
         budget: BudgetOption = None,
         tokens_used: UsedOption = 0,
+        min_relevance: RelevanceOption = None,
         explain: ExplainOption = False,
     ) -> None:
         """Find memories: a ranked list, what every result was found by, and how its score was made."""
@@ -105,6 +112,7 @@ def register_search(app: typer.Typer) -> None:
             "context_type": context_type,
             "token_budget": budget,
             "tokens_used": tokens_used,
+            "min_relevance": min_relevance,
             "explain": explain,
         }
         found = surface.call(searching.SEARCH, run_once=True, **given)

@@ -30,12 +30,23 @@ from assay.memory.searching.fusion import AggregatedMemory, FusedPassage, aggreg
 from assay.memory.searching.hops import READ, Chain, choose_steps, find_chains
 from assay.memory.searching.options import ALL_CHANNELS, QUICK_CHANNELS, SearchOptions
 from assay.memory.searching.query import ParsedQuery, parse
+from assay.memory.searching.relevance import FoundResult, Relevance, find_relevance, fitted_embedder, read_query
 from assay.memory.searching.results import Ranked, Ranking, Rules, Shown, finish_results, mmr, rerank_with
 from assay.memory.searching.tiers import IsDeprecated, is_deprecated, is_never_deprecated, split_deprecated
 from assay.memory.searching.trace import Guard, Trace
 from assay.memory.searching.trust import BEYOND, Contradictions, Opposed, arrange, look_up
 from assay.memory.sessions import History, Turn
-from assay.records import Channel, CosineSpread, FolderMode, Intent, Mode, Pressure, Scope, SearchRequest
+from assay.records import (
+    Channel,
+    CosineSpread,
+    FolderMode,
+    FusionMethod,
+    Intent,
+    Mode,
+    Pressure,
+    Scope,
+    SearchRequest,
+)
 from assay.records.searching import in_channel_order
 from assay.storage import Candidate, StoredFact, Work
 
@@ -212,6 +223,8 @@ class Pipeline:
         self._guard = guard
         self._fusing = self._fusing_of(self._plan)
         self._cosines: CosineSpread | None = None
+        self._ask: Ask | None = None
+        """What the channels were last asked."""
 
     def run(self) -> Answer:
         """From the question to the hits."""
@@ -221,10 +234,12 @@ class Pipeline:
             stage.detail["excluded"] = list(reach.excluded)
         ranking, reach, reason = self._widen(self._rank(reach, self._plan), reach)
         with self._trace.stage("final-rank", inputs=ranking.found) as stage:
+            ranking = replace(ranking, relevance=self._find_relevance(ranking))
             shown = finish_results(self._setting.work, ranking, self._request, self._in_view, self._options)
             stage.outputs = len(shown.hits)
             stage.detail |= {"passages_dropped": shown.fitted.dropped, "tokens_over_budget": shown.fitted.overrun}
             stage.detail |= {"held_back": len(shown.held_back), "below_cut": shown.below_cut}
+            stage.detail |= {"below_relevance": shown.below_relevance, "beyond_budget": shown.beyond_budget}
         ran = {str(channel): self._fusing.weights[channel] for channel in in_channel_order(ranking.lists)}
         return Answer(shown=shown, ranking=ranking, reach=reach, weights=ran, fallback=reason, cosines=self._cosines)
 
@@ -284,6 +299,7 @@ class Pipeline:
                 options=self._options,
                 channels=channels,
             )
+            self._ask = ask
             gathering = Gathering(
                 ask,
                 fusing=self._fusing,
@@ -518,6 +534,32 @@ class Pipeline:
         """Return the pairs that the rule applies to; a person's note that is deprecated outranks nothing."""
         last = {place.row.memory_id for place in ranking.order if self._is_deprecated(place.row)}
         return [pair for pair in found.find_opposed() if pair.person_id not in last]
+
+    def _find_relevance(self, ranking: Ranking) -> Mapping[str, Relevance]:
+        """The relevance of every result that may be shown; empty where it is not known."""
+        ask, places = self._ask, ranking.order[: self._request.k + len(self._in_view)]
+        if ask is None or ask.view is None or not places or ranking.rules.method is not FusionMethod.CONVEX:
+            return {}
+        work = self._setting.work
+        return self._guard.run("relevance", work, lambda: self._judge_relevance(ask, ranking, places)) or {}
+
+    def _judge_relevance(self, ask: Ask, ranking: Ranking, places: Sequence[Ranked]) -> Mapping[str, Relevance]:
+        view, listed = ask.opened_view(), ranking.lists.get(Channel.VECTOR)
+        # Cosines of another embedder are on another scale than those that the coefficients were fitted on.
+        compared = bool(listed) and view.model == fitted_embedder()
+        query = read_query(
+            ask.parsed.stems,
+            view.document_frequency,
+            view.document_count,
+            store=find_cosine_spread(ask, self._options.relevance_sample) if compared else None,
+            vectors=listed or (),
+        )
+        # As for the relevance cut, a deprecated result that scores best must not make current ones irrelevant.
+        current = [place for place in places if place.served_last_from is None] or places
+        best = max(place.worth for place in current)
+        found = [FoundResult(place.memory, place.worth / best if best else 0.0) for place in places]
+        lines = view.words([place.memory.best.number for place in places])
+        return dict(zip((place.row.memory_id for place in places), find_relevance(found, query, lines), strict=True))
 
     def _widen(self, ranking: Ranking, reach: Reach) -> tuple[Ranking, Reach, str | None]:
         """Return the ranking, or a wider one if it has too few results."""

@@ -4,6 +4,7 @@
 - Reranking: MMR for variety, or a cross-encoder. Both reorder; neither changes a score. Only a cross-encoder leaves
   results out, and only below a threshold that the settings name.
 - The relevance cut: the score below which a result counts as unrelated.
+- `min_relevance`: the probability of being relevant below which the caller wants no result.
 - The token budget: what is left out so that the hits fit the caller's context.
 - Explanation of a hit: every number that made its score.
 - The final-rank stage: the first k results with their texts, within the budget.
@@ -12,7 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
@@ -25,6 +26,7 @@ from assay.memory.searching.channels import Offer
 from assay.memory.searching.current_facts import name_outdated
 from assay.memory.searching.fusion import AggregatedMemory, to_result_score
 from assay.memory.searching.options import SearchOptions
+from assay.memory.searching.relevance import Relevance
 from assay.memory.searching.trust import NONE, Contradictions
 from assay.records import (
     Boost,
@@ -102,6 +104,8 @@ class Ranking:
     contradictions: Contradictions = NONE
     facts: Sequence[ServedFact] = ()
     """What the first results state."""
+    relevance: Mapping[str, Relevance] = field(default_factory=dict)
+    """Of the memories that may be shown, by id; empty: not known for this search."""
 
     def score(self, ranked: Ranked) -> float:
         """As a caller sees it."""
@@ -229,6 +233,22 @@ def _count_held_above(result: SearchResult) -> int:
     return sum(held.score >= first for held in result.held_back)
 
 
+# --- `min_relevance`: the probability of being relevant below which the caller wants no result ---
+#
+# Three kinds of result are never left out for it: a memory whose trigger phrase stands in the query, since its writer
+# asked for that; a person's note that was raised above a program's note, which stands or falls with that note; and a
+# step of a question in several steps, which need not be like the question.
+# Where the relevance is not known, as under rank fusion, nothing is left out.
+
+
+def _is_wanted(one: Ranked, ranking: Ranking, least: float | None) -> bool:
+    """Whether a result is relevant enough for the caller."""
+    known = ranking.relevance.get(one.row.memory_id)
+    if least is None or known is None or _was_brought(one):
+        return True
+    return known.is_triggered or known.probability >= least
+
+
 # --- The token budget: what is left out so that the hits fit the caller's context ---
 #
 # Passages are taken whole, in the order of the hits and within a hit best first, up to the first that does not fit:
@@ -295,7 +315,7 @@ def _with_passages(hit: Hit, positions: set[int]) -> Hit:
 
 def explain_hit(one: Ranked, ranking: Ranking) -> Explanation:
     """The explanation of one memory's score."""
-    rules = ranking.rules
+    rules, relevance = ranking.rules, ranking.relevance.get(one.row.memory_id)
     return Explanation(
         method=rules.method,
         passages=tuple(
@@ -315,6 +335,7 @@ def explain_hit(one: Ranked, ranking: Ranking) -> Explanation:
         served_last_from=one.served_last_from,
         current_fact=one.current_fact,
         step=one.step,
+        relevance=None if relevance is None else relevance.reason(),
     )
 
 
@@ -337,12 +358,18 @@ class Shown(NamedTuple):
     held_back: tuple[HeldBack, ...]
     tokens_saved: int
     below_cut: int
+    min_relevance: float | None
+    """What was applied; None: nothing was asked for, or the relevance is not known."""
+    below_relevance: int
+    beyond_budget: int
+    """Results left out because the budget was full before them."""
 
 
 class _Picked(NamedTuple):
     fresh: list[Ranked]
     held: list[Ranked]
     below_cut: int
+    below_relevance: int
 
 
 def finish_results(
@@ -373,6 +400,9 @@ def finish_results(
         held_back=held_back,
         tokens_saved=sum(held.tokens for held in held_back),
         below_cut=picked.below_cut,
+        min_relevance=request.min_relevance if ranking.relevance else None,
+        below_relevance=picked.below_relevance,
+        beyond_budget=len(hits) - len(fitted.kept),
     )
 
 
@@ -385,24 +415,29 @@ def _pick(ranking: Ranking, request: SearchRequest, in_view: Mapping[str, str], 
     places = [place for place in first if not request.relevant_only or _passes(place, ranking, cut)]
     if request.relevant_only:
         places = _without_cause(places)
+    above_cut = len(places)
+    if request.min_relevance is not None:
+        places = _without_cause([place for place in places if _is_wanted(place, ranking, request.min_relevance)])
     held = [place for place in places if place.row.memory_id in in_view]
     fresh = [place for place in places if place.row.memory_id not in in_view]
     further: Iterable[Ranked] = (
         place
         for place in ranking.order[request.k :]
-        if place.row.memory_id not in in_view and _passes(place, ranking, cut)
+        if place.row.memory_id not in in_view
+        and _passes(place, ranking, cut)
+        and _is_wanted(place, ranking, request.min_relevance)
     )
-    return _Picked([*fresh, *islice(further, len(held))], held, len(first) - len(places))
+    shown = [*fresh, *islice(further, len(held))]
+    return _Picked(shown, held, len(first) - above_cut, above_cut - len(places))
 
 
 def _passes(one: Ranked, ranking: Ranking, cut: Cut) -> bool:
-    # A person's note that was raised stands or falls with the program's note that contradicts it; a step of a chain
-    # need not be like the question.
-    return (
-        one.step is not None
-        or (one.trust is not None and one.trust.raised)
-        or cut.passes(ranking.score(one), _channels(one))
-    )
+    return _was_brought(one) or cut.passes(ranking.score(one), _channels(one))
+
+
+def _was_brought(one: Ranked) -> bool:
+    """Whether a result is here for another one: a person's note against a program's, or a step of a chain."""
+    return one.step is not None or (one.trust is not None and one.trust.raised)
 
 
 def _without_cause(places: Sequence[Ranked]) -> list[Ranked]:
@@ -443,6 +478,7 @@ def _pick_passages(one: Ranked) -> list[int]:
 
 def _hit(rank: int, one: Ranked, ranking: Ranking, shown: Mapping[int, ShownPassage], *, explain: bool) -> Hit:
     memory, told = one.row.memory, shown[one.memory.best.number]
+    relevance = ranking.relevance.get(memory.id)
     return Hit(
         memory_id=memory.id,
         rank=rank,
@@ -460,6 +496,7 @@ def _hit(rank: int, one: Ranked, ranking: Ranking, shown: Mapping[int, ShownPass
         author=told.author,
         contradicts=ranking.contradictions.contradicts(memory.id),
         contradicted_by=ranking.contradictions.contradictions_of(memory.id),
+        relevance=None if relevance is None else relevance.probability,
         explanation=explain_hit(one, ranking) if explain else None,
     )
 

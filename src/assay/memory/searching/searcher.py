@@ -458,6 +458,9 @@ class Searcher:
             below_cut=shown.below_cut,
             cosines=answer.cosines,
             below_threshold=answer.ranking.below_threshold,
+            min_relevance=shown.min_relevance,
+            below_relevance=shown.below_relevance,
+            beyond_budget=shown.beyond_budget,
         )
 
     def _leave(self, asked: Asked, answer: Answer, result: SearchResult) -> None:

@@ -1,0 +1,230 @@
+"""How likely each result is relevant: a probability that was fitted on labelled searches.
+
+A score orders the results of one search; it does not say from where on results are noise. The relevance of a result is
+a logistic function of a few clues that mean the same in every store:
+
+- `best_share`: the logarithm of its score over the best score of the search;
+- `standing`: by how many standard deviations its cosine is above the query's cosines with the whole store;
+- `words`: the share of the query's content words that its best passage holds, rare words weighing more;
+- `title`: the share of its title's content words that the query holds;
+- `trigger`: the score of a trigger phrase of its own that stands in the query.
+
+The coefficients are in `relevance.json`, made by `bench.fit_relevance`. There are two profiles: `meaning` for cosines
+of the embedder that it was fitted with, `words` for all other searches. Scores of rank fusion are too flat to be
+compared with the best one, so there the relevance is not known. Why these clues: `design/relevance-cut-off.md`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, NamedTuple, Protocol
+
+from assay.memory.searching.channels import inverse_frequency
+from assay.memory.searching.fusion import FusedPassage
+from assay.records import Channel, CosineSpread, RelevanceClue, RelevanceReason
+from assay.records.searching import LARGEST_LOG_ODDS
+from assay.text.questions import FURNITURE
+from assay.text.terms import stems_of
+from assay.text.wording import FUNCTION_WORDS, NEGATORS
+
+FILE = "relevance.json"
+MEANING, WORDS = "meaning", "words"
+"""The profile with cosines of the embedder it was fitted with, and the one without cosines."""
+BEST_SHARE, STANDING, IN_PASSAGE, TITLE, TRIGGER = "best_share", "standing", "words", "title", "trigger"
+CLUES: Mapping[str, tuple[str, ...]] = {
+    MEANING: (BEST_SHARE, STANDING, IN_PASSAGE, TITLE, TRIGGER),
+    WORDS: (BEST_SHARE, IN_PASSAGE, TITLE, TRIGGER),
+}
+LEAST_SHARE = 0.01
+"""A smaller share of the best score counts as this one: its logarithm would outweigh all other clues."""
+FRAMING = FURNITURE | FUNCTION_WORDS | NEGATORS
+"""Stems that frame a question or a title and say nothing of its subject."""
+
+
+# --- The fitted profiles ---
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RelevanceProfile:
+    """One set of coefficients: the log-odds are `bias` plus `weight * clue` for each clue."""
+
+    name: str
+    bias: float
+    weights: Mapping[str, float]
+
+    def explain(self, clues: Mapping[str, float]) -> RelevanceReason:
+        """Return the probability with what each clue adds to its log-odds."""
+        return RelevanceReason(
+            profile=self.name,
+            bias=self.bias,
+            clues=tuple(
+                RelevanceClue(name=name, value=clues[name], weight=weight) for name, weight in self.weights.items()
+            ),
+        )
+
+    def probability(self, clues: Mapping[str, float]) -> float:
+        """Return the probability that a result with these clues is relevant."""
+        return to_probability(self.bias + math.fsum([weight * clues[name] for name, weight in self.weights.items()]))
+
+
+def to_probability(log_odds: float) -> float:
+    """Return the probability of log-odds; never exactly 0 or 1."""
+    return 1.0 / (1.0 + math.exp(-min(max(log_odds, -LARGEST_LOG_ODDS), LARGEST_LOG_ODDS)))
+
+
+@cache
+def load_profiles() -> Mapping[str, RelevanceProfile]:
+    """Return the profiles that come with Assay, by name."""
+    return {
+        name: RelevanceProfile(name=name, bias=stored["bias"], weights=stored["weights"])
+        for name, stored in _read_file()["profiles"].items()
+    }
+
+
+@cache
+def fitted_embedder() -> str:
+    """Return the embedder whose cosines the profile `meaning` was fitted with."""
+    return str(_read_file()["embedder"])
+
+
+@cache
+def _read_file() -> dict[str, Any]:
+    text = resources.files("assay.memory.searching").joinpath(FILE).read_text(encoding="utf-8")
+    stored: dict[str, Any] = json.loads(text)
+    return stored
+
+
+# --- The clues of each result ---
+
+
+class Result(Protocol):
+    """What is read of a result: its passages with their votes, best first."""
+
+    @property
+    def ranked(self) -> tuple[FusedPassage[int], ...]:
+        """Its passages, best first."""
+        ...
+
+
+class QueryEvidence(NamedTuple):
+    """What a search knows of its query before it looks at single results."""
+
+    stems: Mapping[str, float]
+    """The content stems of the query with their idf."""
+    whole: float
+    """The sum of their idf."""
+    named: frozenset[str]
+    """All stems of the query, to find titles in it."""
+    store: CosineSpread | None
+    """The query's cosines with the store; None: no vector of the fitted embedder was compared."""
+    lowest: float
+    """The lowest cosine that the vector channel listed: a passage it did not list is at most as near."""
+
+
+class FoundResult(NamedTuple):
+    """One result: its passages and its score over the best one."""
+
+    result: Result
+    share: float
+
+
+def read_query(
+    stems: Collection[str],
+    frequency: Callable[[str], int],
+    document_count: int,
+    *,
+    store: CosineSpread | None,
+    vectors: Sequence[tuple[int, float]],
+) -> QueryEvidence:
+    """Read a query: its stems, how many passages hold each, and the vector channel's list."""
+    content = {stem: inverse_frequency(frequency(stem), document_count) for stem in stems if is_content(stem)}
+    lowest = min([score for _, score in vectors], default=0.0)
+    return QueryEvidence(content, math.fsum(content.values()), frozenset(stems), store, lowest)
+
+
+def is_content(stem: str) -> bool:
+    """Whether a stem says something of a subject."""
+    return len(stem) > 1 and stem not in FRAMING
+
+
+class Relevance(NamedTuple):
+    """The relevance of one result."""
+
+    profile: RelevanceProfile
+    clues: Mapping[str, float]
+    probability: float
+
+    @property
+    def is_triggered(self) -> bool:
+        """Whether one of its trigger phrases stands in the query: its writer asked for it to come up."""
+        return self.clues[TRIGGER] > 0.0
+
+    def reason(self) -> RelevanceReason:
+        """Return how the probability came about."""
+        return self.profile.explain(self.clues)
+
+
+def find_relevance(found: Sequence[FoundResult], query: QueryEvidence, lines: Mapping[int, str]) -> list[Relevance]:
+    """Return the relevance of each result; `lines` has the analysed words of their best passages."""
+    profile = load_profiles()[WORDS if query.store is None else MEANING]
+    texts = [lines.get(entry.result.ranked[0].number, "") for entry in found]
+    titles = [text.partition("\n")[0].split() for text in texts]
+    candidates = _find_candidates(texts, query)
+    listed = sorted({word for words in (*titles, *candidates) for word in words})
+    stem_of = dict(zip(listed, stems_of(listed), strict=True))
+    every = [
+        _clues(entry, query, [stem_of[word] for word in title], {stem_of[word] for word in words})
+        for entry, title, words in zip(found, titles, candidates, strict=True)
+    ]
+    return [Relevance(profile, clues, profile.probability(clues)) for clues in every]
+
+
+def _clues(entry: FoundResult, query: QueryEvidence, title: Sequence[str], there: set[str]) -> dict[str, float]:
+    """The clues of one result: the stems of its title, and the stems in its passage that may be the query's."""
+    about = {stem for stem in title if is_content(stem)}
+    covered = sum([query.stems[stem] for stem in query.stems.keys() & there])
+    cosine, trigger = _find_votes(entry.result)
+    clues = {
+        BEST_SHARE: math.log(max(entry.share, LEAST_SHARE)),
+        IN_PASSAGE: covered / query.whole if query.whole else 0.0,
+        TITLE: len(about & query.named) / len(about) if about else 0.0,
+        TRIGGER: trigger,
+    }
+    if query.store is not None:
+        clues[STANDING] = query.store.standing_of(query.lowest if cosine is None else cosine)
+    return clues
+
+
+def _find_votes(result: Result) -> tuple[float | None, float]:
+    """The highest cosine of its passages, None where the vector channel listed none, and its trigger score."""
+    cosine: float | None = None
+    trigger = 0.0
+    for passage in result.ranked:
+        for channel, _, score, _, _ in passage.ballots:
+            if channel is Channel.VECTOR and (cosine is None or score > cosine):
+                cosine = score
+            elif channel is Channel.TRIGGER and score > trigger:
+                trigger = score
+    return cosine, trigger
+
+
+def _find_candidates(texts: Sequence[str], query: QueryEvidence) -> list[list[str]]:
+    """The words of each text that may have a stem of the query: those that begin nearly as it does."""
+    # Stemming every word of ten passages would cost more than all the rest. A stem differs from the beginning of its
+    # word in its last letter at most (`happi` of `happy`), but for a handful such as `die` of `dying`.
+    begins = sorted({f" {stem[: max(len(stem) - 1, 2)]}" for stem in query.stems})
+    return [[word for begin in begins if begin in text for word in _words_beginning(text, begin)] for text in texts]
+
+
+def _words_beginning(text: str, begin: str) -> Iterator[str]:
+    """The words of an analysed text that begin so; every word has a space on either side."""
+    at = text.find(begin)
+    while at >= 0:
+        end = text.find(" ", at + 1)
+        yield text[at + 1 : end]
+        at = text.find(begin, end)
