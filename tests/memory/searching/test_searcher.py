@@ -21,7 +21,18 @@ from assay.records import Channel, EdgeKind, Filters, Mode, Origin, Scope, Searc
 from assay.storage import Store
 from assay.testing import NOTES, FixedClock, note
 
-STAGES = ["folder-choice", "candidate", "filter", "fusion", "aggregate", "boost", "rerank", "trust", "final-rank"]
+STAGES = [
+    "folder-choice",
+    "candidate",
+    "filter",
+    "fusion",
+    "aggregate",
+    "boost",
+    "rerank",
+    "current-facts",
+    "trust",
+    "final-rank",
+]
 
 
 @pytest.fixture
