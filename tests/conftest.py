@@ -48,14 +48,27 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.set_threshold(50_000, 20, 20)
 
 
+def go_home(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    """Leave the settings of whoever runs the tests, for a home folder."""
+    for name in [name for name in os.environ if name.startswith(("ASSAY_", "XDG_", "PG"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("CONFIG", "DATA", "CACHE", "STATE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(home / name.lower()))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def clean_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Do the same for fixtures of modules, which are made before the environment of a test is."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        go_home(monkeypatch, tmp_path_factory.mktemp("session") / "home")
+        yield
+
+
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No setting and no home folder of whoever runs the tests reaches them."""
-    for name in [name for name in os.environ if name.startswith(("ASSAY_", "XDG_", "PG"))]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    for name in ("CONFIG", "DATA", "CACHE", "STATE"):
-        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / "home" / name.lower()))
+    go_home(monkeypatch, tmp_path / "home")
 
 
 @pytest.fixture
