@@ -13,7 +13,14 @@ import pytest
 from hypothesis import settings
 from tests.folders import IN_MEMORY, has_room_in_memory
 from tests.packaging.environments import Environment, build_wheel, make_environment
-from tests.storage.homes import Home, PostgresServer, running_postgres
+from tests.storage.homes import (
+    TEMPLATE_SCHEMA,
+    Home,
+    PostgresServer,
+    copied_database,
+    make_template,
+    running_postgres,
+)
 
 from assay.records import Scope
 from assay.storage import Store
@@ -100,9 +107,15 @@ def base_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> E
     return make_environment("base", wheel, tmp_path_factory.mktemp("base") / "environment")
 
 
+@pytest.fixture(scope="session")
+def postgres_template(postgres: PostgresServer) -> str:
+    """The name of a database with a new store: copying it takes a fifth of the time that the migrations take."""
+    return make_template(postgres)
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
-def home(request: pytest.FixtureRequest, tmp_path: Path, clock: FixedClock) -> Iterator[Home]:
-    """An address of one back end with nothing at it yet."""
+def empty_home(request: pytest.FixtureRequest, tmp_path: Path, clock: FixedClock) -> Iterator[Home]:
+    """An address of one back end with nothing at it yet, for tests of what makes a store."""
     if request.param == "sqlite":
         home = Home(str(tmp_path / "notes.db"), clock)
     else:
@@ -116,6 +129,28 @@ def home(request: pytest.FixtureRequest, tmp_path: Path, clock: FixedClock) -> I
         )
     yield home
     home.close()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def home(request: pytest.FixtureRequest, tmp_path: Path, clock: FixedClock) -> Iterator[Home]:
+    """An address of one back end that no store was opened at before."""
+    if request.param == "sqlite":
+        home = Home(str(tmp_path / "notes.db"), clock)
+        yield home
+        home.close()
+    else:
+        server: PostgresServer = request.getfixturevalue("postgres")
+        template: str = request.getfixturevalue("postgres_template")
+        with copied_database(server, template) as address:
+            home = Home(
+                address,
+                clock,
+                postgres_schema=TEMPLATE_SCHEMA,
+                postgres_programs=server.programs,
+                checkpoint_folder=tmp_path / "checkpoints",
+            )
+            yield home
+            home.close()
 
 
 @pytest.fixture
