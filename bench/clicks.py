@@ -4,7 +4,7 @@
 of the products for the same queries. An item's showings are its impressions; a click without one counts as one. What is
 compared is how well each number tells the exact matches from the others (area under the ROC curve over all graded
 pairs, ties by half), with the interval of the difference from resampled pairs. Then the labels that the product would
-keep (`online.labels`): how many there are, and how often they agree.
+keep (`online.labels`), at its certainty and at others: how many there are, and how often they agree.
 
 `openbandit` has showings of the same items by a policy that learned and by a random one. Labels come from the first;
 whether an item is clicked more than its places explain comes from the second, where every item had the same chance.
@@ -29,6 +29,8 @@ from assay.statistics.online_tests import Attraction, Showing, attractions
 
 EXACT = 100.0
 RESAMPLES = 10_000
+CERTAINTIES = tuple(sorted({0.55, 0.6, 0.7, 0.8, 0.95, SURE}))
+"""Chances above which a label is made; the product keeps one of them."""
 CLICKS = ("click", "add_to_cart", "purchase")
 
 Values = NDArray[np.float64]
@@ -105,30 +107,44 @@ def read_bandit(path: Path) -> list[Showing]:
         ]
 
 
-def label(attraction: Attraction) -> bool | None:
-    """Return what the product would keep of an item: used more, used less, or None where that cannot be told."""
+class Known(NamedTuple):
+    """An item with clicks, and whether it is known to be better than others."""
+
+    attraction: Attraction
+    better: bool
+
+
+def label(attraction: Attraction, sure: float) -> bool | None:
+    """Return what a certainty makes of an item: used more, used less, or None where that cannot be told."""
     above = attraction.above_average
-    return True if above >= SURE else False if above <= 1.0 - SURE else None
+    return True if above >= sure else False if above <= 1.0 - sure else None
 
 
-def show_agreement(name: str, labels: Sequence[tuple[bool, bool]], pairs: int) -> str:
-    """Say how many labels there are, and how many agree with what is known."""
-    if not labels:
-        return f"{name}: no label among {pairs} pairs: too few clicks to tell."
-    same = sum(made == known for made, known in labels)
-    limits = wilson(same, len(labels))
-    return (
-        f"{name}: {len(labels)} labels among {pairs} pairs, {same} agree"
-        f" ({same / len(labels):.0%} [{limits.low:.0%}, {limits.high:.0%}])"
-    )
+def show_agreement(name: str, pairs: Sequence[Known]) -> list[str]:
+    """Say for each certainty how many labels there are and how many agree with what is known."""
+    better = sum(pair.better for pair in pairs)
+    lines = [f"{name}: {len(pairs)} pairs, {better} of them known to be better; the more frequent answer is right in"]
+    lines[0] += f" {max(better, len(pairs) - better) / len(pairs):.0%}"
+    for sure in CERTAINTIES:
+        made = [(kept, pair.better) for pair in pairs if (kept := label(pair.attraction, sure)) is not None]
+        same = sum(kept == known for kept, known in made)
+        limits = wilson(same, len(made)) if made else None
+        # Without a label there is no agreement, which is not an agreement of 0 %.
+        agreement = f"{same / len(made):4.0%} [{limits.low:.0%}, {limits.high:.0%}]" if limits else "not measured"
+        more = sum(kept for kept, _ in made)
+        kinds = f"{more:2} used more, {len(made) - more:2} used less"
+        lines.append(f"  {sure:.2f}  {len(made):2} labels ({kinds})  {same:2} agree  {agreement}{_remark(sure)}")
+    return lines
 
 
-def compare_policies(folder: Path) -> str:
-    """Labels from what the learning policy showed, held against the random one."""
+def _remark(sure: float) -> str:
+    return "   <- the product's" if sure == SURE else ""
+
+
+def compare_policies(folder: Path) -> list[Known]:
+    """What the learning policy's clicks say of each item, held against the random policy."""
     learned, drawn = (attractions(read_bandit(folder / name / "men" / "men.csv")) for name in ("bts", "random"))
-    both = learned.keys() & drawn.keys()
-    labels = [(made, drawn[key].ratio > 1.0) for key in sorted(both) if (made := label(learned[key])) is not None]
-    return show_agreement("openbandit, learning policy against random", labels, len(both))
+    return [Known(learned[key], drawn[key].ratio > 1.0) for key in sorted(learned.keys() & drawn.keys())]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -150,9 +166,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"which {int(exact.sum())} are exact and {sum(pair.attraction.clicks > 0 for pair in pairs)} were clicked.")
     print(f"raw click-through          AUC {before:.3f}")
     print(f"clicks over expected       AUC {after:.3f}   gain {after - before:+.3f} [{low:+.3f}, {high:+.3f}]")
-    labels = [(made, pair.exact) for pair in pairs if (made := label(pair.attraction)) is not None]
-    print(show_agreement("ubi_esci, against exact matches", labels, len(pairs)))
-    print(compare_policies(data / "openbandit" / "raw"))
+    exact_pairs = [Known(pair.attraction, pair.exact) for pair in pairs]
+    policies = compare_policies(data / "openbandit" / "raw")
+    for name, known_pairs in (
+        ("ubi_esci, against exact matches", exact_pairs),
+        ("openbandit, learning policy against random", policies),
+    ):
+        print("\n".join(show_agreement(name, known_pairs)))
     return int(after <= before)
 
 

@@ -11,10 +11,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pytest
@@ -78,23 +80,36 @@ MAY_REACH_THE_STORE = {"storage/checkpoints/postgres.py": {"psycopg"}}
 """The store's own address is a configured one."""
 
 
-def imports_of(path: Path) -> Iterator[str]:
+class Names(NamedTuple):
+    """What a module imports, and what it calls."""
+
+    imports: frozenset[str]
+    calls: frozenset[str]
+
+
+@cache
+def names_in(path: Path) -> Names:
+    """Read a module once for all tests."""
+    imports, calls = set(), set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            imports.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            imports.add(node.module)
+            imports.update(f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call):
+            calls.add(node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", ""))
+    return Names(frozenset(imports), frozenset(calls))
 
 
-def connecting(names: set[str]) -> set[str]:
+def connecting(names: AbstractSet[str]) -> set[str]:
     return {module for module in CONNECTING for name in names if name == module or name.startswith(f"{module}.")}
 
 
 def test_no_module_opens_connections_beside_the_gatekeeper() -> None:
     found = {}
     for path in SOURCE.rglob("*.py"):
-        used = connecting(set(imports_of(path)))
+        used = connecting(names_in(path).imports)
         if used:
             found[path.relative_to(SOURCE).as_posix()] = used
     assert found == {**MAY_CONNECT, **MAY_LISTEN, **MAY_ASK_SIBLINGS, **MAY_REACH_THE_STORE}
@@ -121,7 +136,7 @@ def test_siblings_are_asked_over_unix_sockets_alone(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(MAY_CONNECT))
 def test_what_connects_knows_the_gatekeeper(name: str) -> None:
-    assert "assay.network" in set(imports_of(SOURCE / name))
+    assert "assay.network" in names_in(SOURCE / name).imports
 
 
 OPENING = {
@@ -142,16 +157,8 @@ MAY_START = {"storage/checkpoints/postgres.py", "storage/erasing.py", "systems/m
 """Programs of PostgreSQL, for a store that is there; an MCP server under test that the user names."""
 
 
-def calls_in(path: Path) -> set[str]:
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call):
-            found.add(node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", ""))
-    return found
-
-
 def test_no_module_opens_connections_by_another_call() -> None:
-    found = {path.relative_to(SOURCE).as_posix(): calls_in(path) & OPENING for path in SOURCE.rglob("*.py")}
+    found = {path.relative_to(SOURCE).as_posix(): names_in(path).calls & OPENING for path in SOURCE.rglob("*.py")}
     assert {name: calls for name, calls in found.items() if calls} == {"models/http_pool.py": {"connect_tcp"}}
 
 
@@ -159,7 +166,7 @@ def test_few_modules_start_programs() -> None:
     starting = {
         path.relative_to(SOURCE).as_posix()
         for path in SOURCE.rglob("*.py")
-        if calls_in(path) & STARTING or "subprocess" in set(imports_of(path))
+        if names_in(path).calls & STARTING or "subprocess" in names_in(path).imports
     }
     assert starting == MAY_START
 

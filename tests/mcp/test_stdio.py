@@ -116,12 +116,17 @@ def test_calls_that_are_under_way_when_the_input_ends_are_still_answered(answers
     assert not answers[12]["result"].get("isError")
 
 
-@pytest.mark.parametrize("call_id", [[1], {}, None, True, 1.5])
-def test_a_malformed_notification_does_not_mute_the_server(tmp_path: Path, call_id: object) -> None:
-    cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": call_id}}
-    answers, done = said(tmp_path, HELLO, READY, cancelled, call(2, "memory_health"))
+def test_malformed_notifications_do_not_mute_the_server(tmp_path: Path) -> None:
+    messages: list[object] = []
+    wrong: list[object] = [[1], {}, None, True, 1.5]
+    for number, call_id in enumerate(wrong, start=2):
+        params = {"requestId": call_id}
+        messages.append({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+        messages.append(call(number, "memory_health"))
+    answers, done = said(tmp_path, HELLO, READY, *messages)
     assert done.returncode == 0
-    assert not answers[2]["result"].get("isError")
+    # One call after each of them is answered.
+    assert [number for number in range(2, 7) if answers[number]["result"].get("isError")] == []
 
 
 def test_what_is_no_message_is_answered(answers: Answers) -> None:

@@ -20,6 +20,7 @@ from tests.folders import IN_MEMORY, has_room_in_memory
 
 from assay.clock import Clock
 from assay.storage import Store, StoreOptions, is_postgres, open_store
+from assay.testing import FixedClock
 
 BOUND_S = 60.0
 """How long any test waits for a thread or a process before it fails."""
@@ -37,6 +38,11 @@ FAST = (
 """Settings of the servers that tests start."""
 MOST_GIGABYTES = 6
 """Two workers' servers hold 2.6 gigabytes at the end of a run, beside the folders of the tests."""
+
+LOCALE = "LOCALE_PROVIDER builtin BUILTIN_LOCALE 'PG_UNICODE_FAST'"
+"""Rules for case that are not those of bytes."""
+TEMPLATE_SCHEMA = "assay_of_test"
+"""The schema of the store in a copied database."""
 
 
 class PostgresServer(NamedTuple):
@@ -114,7 +120,7 @@ def running_postgres() -> Iterator[PostgresServer]:
         admin = PostgresServer(address, data, programs)
         admin.run(*(f"ALTER SYSTEM SET {setting}" for setting in FAST), "SELECT pg_reload_conf()")
         name = f"assay_{uuid4().hex[:8]}"
-        admin.run(f"CREATE DATABASE {name} TEMPLATE template0 LOCALE_PROVIDER builtin BUILTIN_LOCALE 'PG_UNICODE_FAST'")
+        admin.run(f"CREATE DATABASE {name} TEMPLATE template0 {LOCALE}")
         yield admin._replace(address=admin.address_of(name))
     finally:
         # Nothing is kept, so nothing need be written down first. What is still ending must not be stopped again.
@@ -124,6 +130,27 @@ def running_postgres() -> Iterator[PostgresServer]:
         process.wait(60)
         server.cleanup()
         shutil.rmtree(data, ignore_errors=True)
+
+
+def make_template(server: PostgresServer) -> str:
+    """Make a database with a new store in it, and return its name."""
+    name = f"template_{uuid4().hex[:8]}"
+    server.run(f"CREATE DATABASE {name} TEMPLATE template0 {LOCALE}")
+    home = Home(server.address_of(name), FixedClock(), postgres_schema=TEMPLATE_SCHEMA)
+    home.open()
+    home.close()
+    return name
+
+
+@contextmanager
+def copied_database(server: PostgresServer, template: str) -> Iterator[str]:
+    """Copy a database for one test, and give its address."""
+    name = f"t_{uuid4().hex[:12]}"
+    server.run(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
+    try:
+        yield server.address_of(name)
+    finally:
+        server.run(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def _made(data: Path) -> Wheel:

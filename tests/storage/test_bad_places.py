@@ -37,6 +37,12 @@ from assay.testing import FixedClock, note
 SECRET = "hunter2-hunter2"
 
 
+@pytest.fixture
+def home(empty_home: Home) -> Home:
+    """Nothing is there yet: making a store is what is tested."""
+    return empty_home
+
+
 @contextmanager
 def refused(kind: type[AssayError], *named: str) -> Iterator[None]:
     """The body is refused with this class, a message that names the values, a remedy, and no secret."""

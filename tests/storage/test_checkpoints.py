@@ -703,7 +703,8 @@ def test_a_dump_with_a_rule_is_refused_and_nothing_is_replaced(
         assert ids(store, scope) == ["m_1", "m_2"]
 
 
-def test_a_checkpoint_of_an_older_schema_is_restored_and_brought_up_to_date(home: Home, scope: Scope) -> None:
+def test_a_checkpoint_of_an_older_schema_is_restored_and_brought_up_to_date(empty_home: Home, scope: Scope) -> None:
+    home = empty_home
     older = schema.Schema(scripts=schema.CURRENT.scripts, newest="0008")
     with bare(home) as connection:
         schema.upgrade(connection, "here", older)

@@ -56,6 +56,12 @@ def upgrade():
 FAILING = NEXT + "    raise RuntimeError('the disk of the moon is full')\n"
 
 
+@pytest.fixture
+def home(empty_home: Home) -> Home:
+    """Nothing is there yet: making a store is what is tested."""
+    return empty_home
+
+
 def scripts(folder: Path, step: str) -> Schema:
     """Today's migrations and one more."""
     shutil.copytree(CURRENT.scripts, folder / "scripts", ignore=shutil.ignore_patterns("__pycache__"))

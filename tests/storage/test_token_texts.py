@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from sqlalchemy import text
 from tests.storage.homes import Home, raw
 from tests.storage.test_migrations import bare
@@ -44,6 +45,12 @@ def fill_as_before(home: Home, scope: Scope) -> None:
             # Some builds of SQLite overwrite what they delete by themselves; others leave it.
             connection.execute(text("PRAGMA secure_delete = OFF"))
         connection.execute(text("DELETE FROM request_keys WHERE key = 'k3'"))
+
+
+@pytest.fixture
+def home(empty_home: Home) -> Home:
+    """Nothing is there yet: making a store is what is tested."""
+    return empty_home
 
 
 def test_stored_answers_lose_the_texts_of_tokens_and_keep_the_rest(home: Home, scope: Scope) -> None:

@@ -35,6 +35,7 @@ def eager_collector() -> Iterator[None]:
         sys.setswitchinterval(interval)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("eager_collector")
 def test_threads_that_hash_source_files_at_once_do_not_fail(tmp_path: Path) -> None:
     path = tmp_path / "search.py"

@@ -19,6 +19,9 @@ from tests.verbs.surfaces import Answer, Given, Place, Tenant, configured_at, pl
 
 from assay.verbs import VERBS, Verb
 
+COUNTED = frozenset({"memory.show"})
+"""Verbs that read and are counted: how often a memory was read is part of what it shows."""
+
 
 @dataclass
 class Report:
@@ -52,11 +55,19 @@ def _answers(place: Place, verb: Verb[Any, Any], example: Example, *, person: bo
     for name, call in surfaces_of(verb, person=person).items():
         if name == "command line" and example.argv is None:
             continue
-        tenant = place.tenant(example.prepare)
+        tenant = place.share_tenant(example.prepare) if only_reads(verb) else place.tenant(example.prepare)
         argv = [_filled(part, tenant) for part in example.argv or ()]
         with configured_at(place.folder):
             answer = call(tenant, verb, _given(example, tenant), argv)
         yield f"{name} ({'person' if person else 'program'})", Answer(tenant.plain(answer.result), answer.error)
+
+
+def only_reads(verb: Verb[Any, Any]) -> bool:
+    """Whether a verb leaves everything as it was, so that its calls can be made in one tenant.
+
+    `tests/server/test_reading_writes_nothing.py` shows that reading routes change no row.
+    """
+    return verb.http is not None and verb.http.method == "GET" and verb.name not in COUNTED
 
 
 def _given(example: Example, tenant: Tenant) -> Given:

@@ -60,6 +60,8 @@ _BALLOT = re.compile(r"\bvalidate_\w+:[0-9a-f]{32}\b")
 """Names of votes, which are made from the ids of tenant and memory."""
 _ID = re.compile(r"\b(?:[a-z]{1,4}_)?[0-9A-HJKMNP-TV-Z]{26}\b")
 Given = dict[str, Any]
+Prepare = Callable[[Any, Scope, Notes], Mapping[str, str]]
+"""What must have happened in a tenant before; returns further ids by name."""
 ALSO: Mapping[str, Given] = {"memory.forget": {"reversible": True}}
 """Arguments that only choose the verb, where a method of Python and the client does more than one."""
 ONCE: Mapping[str, tuple[str, ...]] = {"Research": ("builtin", "evaluate")}
@@ -116,8 +118,15 @@ class Place:
     http: TestClient
     address: str
     _tenants: list[str] = field(default_factory=list)
+    _shared: dict[Prepare | None, Tenant] = field(default_factory=dict)
 
-    def tenant(self, prepare: Callable[[Any, Scope, Notes], Mapping[str, str]] | None = None) -> Tenant:
+    def share_tenant(self, prepare: Prepare | None = None) -> Tenant:
+        """Return the tenant that was prepared in this way before, for calls that change nothing."""
+        if prepare not in self._shared:
+            self._shared[prepare] = self.tenant(prepare)
+        return self._shared[prepare]
+
+    def tenant(self, prepare: Prepare | None = None) -> Tenant:
         """Return a new tenant with the notes that every tenant has."""
         name = f"t{len(self._tenants)}"
         self._tenants.append(name)

@@ -27,7 +27,7 @@ from mcp_types import GetPromptResult, Prompt, PromptArgument, PromptMessage, Re
 from assay.access import Access, Act, Grant, acts
 from assay.cpu_budget import CpuBudget, apply_budget
 from assay.errors import AssayError, BadValue, RecordNotFound, ServerBusy
-from assay.mcp.tools import BY_NAME, TOOLS, Calling, Progress, Tool, frame_as_data, neutral
+from assay.mcp.tools import BY_NAME, TOOLS, Calling, Progress, Tool, describe_tool, frame_as_data, neutral
 from assay.memory.rights import check_readable
 from assay.records import MemoryStatus, Scope
 from assay.verbs import health
@@ -269,7 +269,7 @@ class _Answers:
     async def list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         _no_cursor(params)
         grant = self._grant(context)
-        return types.ListToolsResult(tools=[tool.describe() for tool in TOOLS if grant.allows(tool.policy)])
+        return types.ListToolsResult(tools=[describe_tool(tool.name) for tool in TOOLS if grant.allows(tool.policy)])
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         grant = self._grant(context)

@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeVar
 
 from mcp_types import Tool as Described
@@ -262,3 +263,9 @@ TOOLS: tuple[VerbTool, ...] = tuple(
 )
 """Every tool, in the order in which clients list them."""
 BY_NAME: Mapping[str, VerbTool] = {tool.name: tool for tool in TOOLS}
+
+
+@cache
+def describe_tool(name: str) -> Described:
+    """Return what a client is shown of a tool; made once, because making schemas takes long and clients ask often."""
+    return BY_NAME[name].describe()
