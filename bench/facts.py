@@ -344,7 +344,7 @@ def main(given: Sequence[str] | None = None) -> int:
             show(console, figures)
     missed = [goal for figures in measured if (goal := figures.missed()) is not None]
     for goal in missed:
-        print(f"missed: {goal}", file=sys.stderr)  # noqa: T201 - a program's output
+        print(f"missed: {goal}", file=sys.stderr)
     return int(bool(missed))
 
 
