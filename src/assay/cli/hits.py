@@ -18,6 +18,7 @@ from assay.records import (
     Explanation,
     Hit,
     HitPassage,
+    HopStep,
     PassageScore,
     Pressure,
     SearchResult,
@@ -73,7 +74,8 @@ def _hit(hit: Hit, request: MemorySearchRequest) -> Text:
     if hit.tier is Tier.DEPRECATED:
         head.append("  deprecated", style="red")
     about = "  ".join(part for part in (hit.memory_id, ", ".join(hit.channels), _wrote(hit)) if part)
-    lines = [head, _snippet(best.text, request.query), Text(f"{_INDENT}{about}", style="dim"), *_other_views(hit)]
+    lines = [head, _snippet(best.text, request.query), Text(f"{_INDENT}{about}", style="dim")]
+    lines += [*_outdated(hit), *_other_views(hit)]
     if hit.explanation is not None:
         lines += [Text(line) for line in explain_lines(hit.explanation)]
     return Text("\n").join(lines)
@@ -81,6 +83,12 @@ def _hit(hit: Hit, request: MemorySearchRequest) -> Text:
 
 def _wrote(hit: Hit) -> str:
     return f"by {hit.author.name} ({hit.author.kind})"
+
+
+def _outdated(hit: Hit) -> Iterator[Text]:
+    """Return a line for each fact that holds no longer."""
+    for fact in hit.outdated:
+        yield Text(f"{_INDENT}{fact.describe()}", style="red")
 
 
 def _other_views(hit: Hit) -> Iterator[Text]:
@@ -143,8 +151,18 @@ def explain_lines(why: Explanation) -> Iterator[str]:
         yield f"{_INDENT}reranked from place {why.reranked_from}{by}"
     if why.trust is not None:
         yield f"{_INDENT}{explain_trust(why.trust)}"
+    if why.step is not None:
+        yield f"{_INDENT}{explain_step(why.step)}"
+    if why.current_fact is not None:
+        yield f"{_INDENT}moved up from place {why.current_fact.from_rank}: {why.current_fact.reason}"
     if why.served_last_from is not None:
         yield f"{_INDENT}{explain_served_last(why.served_last_from)}"
+
+
+def explain_step(step: HopStep) -> str:
+    """Say which step of a chain of facts a hit is."""
+    place = "no channel found it" if step.from_rank is None else f"from place {step.from_rank}"
+    return f"step {step.hop + 1} of the question: about {step.about}, leads to {step.leads_to} ({place})"
 
 
 def explain_served_last(place: int) -> str:

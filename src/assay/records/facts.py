@@ -25,6 +25,10 @@ class OutdatedFact:
     by: str
     """The memory that states what holds instead."""
 
+    def describe(self) -> str:
+        """Say what holds no longer, since when, and what holds instead."""
+        return f'outdated: "{self.value}" since {self.since:%Y-%m-%d}, now "{self.now}" ({self.by})'
+
     def __post_init__(self) -> None:
         require(self, values.identifier, "memory_id", "by")
         require(self, values.moment, "since")

@@ -17,6 +17,7 @@ from assay.errors import BadValue
 from assay.records import values
 from assay.records.answers import FolderMode
 from assay.records.evidence import Origin
+from assay.records.facts import OutdatedFact
 from assay.records.fields import allow, one_of, require
 from assay.records.memory import Author, Tier
 
@@ -261,6 +262,29 @@ class TrustMove:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class FactMove:
+    """Why a result stands above its score: it states what holds now, and the other what held before."""
+
+    from_rank: int
+    """The rank it had before."""
+    other_id: str
+    """The older note."""
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HopStep:
+    """One step of a question in several steps: a fact about something, and what it leads to."""
+
+    hop: int
+    """0 for a fact about what the question names, 1 for a fact about its value, 2 for the next."""
+    from_rank: int | None
+    """The rank it had before; None: no channel found it."""
+    about: str
+    leads_to: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Explanation:
     """Where a hit's score comes from: votes add up to passages, passages to the memory, boosts multiply."""
 
@@ -287,6 +311,10 @@ class Explanation:
     """Why it was held below a person's note or raised above a program's; None when trust did not move it."""
     served_last_from: int | None = None
     """The rank it would have if it were not deprecated; None when it is not."""
+    current_fact: FactMove | None = None
+    """Why it was put above an older note on the same topic; None when it was not."""
+    step: HopStep | None = None
+    """Its place in a chain of facts that answers a question in several steps; None when it is in none."""
 
     def recompute(self) -> float:
         """Compute the score from the numbers above."""
@@ -351,6 +379,8 @@ class Hit:
     """Current memories that it was saved against, at most 10."""
     contradicted_by: tuple[Contradiction, ...] = ()
     """Current memories that were saved against it, at most 10."""
+    outdated: tuple[OutdatedFact, ...] = ()
+    """What it states that holds no longer, and what holds instead."""
     superseded_at: datetime | None = None
     explanation: Explanation | None = None
 

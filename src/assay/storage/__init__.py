@@ -30,7 +30,7 @@ from assay.storage.query_log import LogStatus
 from assay.storage.repositories.access import FlagRow
 from assay.storage.repositories.chunks import ChunkVector, IndexedRow, Saved, TriggerMatch
 from assay.storage.repositories.evidence import Recorded
-from assay.storage.repositories.facts import StoredFact
+from assay.storage.repositories.facts import ServedFact, StoredFact
 from assay.storage.repositories.history import Followed, Standing
 from assay.storage.repositories.memories import Authorship, Reached, Stance
 from assay.storage.repositories.passages import (
@@ -75,6 +75,7 @@ __all__ = [
     "SaveCounts",
     "SaveRecord",
     "Saved",
+    "ServedFact",
     "SessionQuery",
     "ShownPassage",
     "Stance",

@@ -121,6 +121,7 @@ memory_facts = Table(
     Column("valid_to", Moment),
     Column("ended_by", TextType),
     Column("confirmed_at", Moment),
+    Column("restated_at", Moment),
 )
 
 indexed_documents = Table(

@@ -80,6 +80,8 @@ def is_same_value(one: str, other: str) -> bool:
     """Whether two values in their one spelling are the same, or one is a longer wording of the other."""
     if one == other:
         return True
+    if not one or not other:
+        return False
     first, second = set(one.split()), set(other.split())
     numbers = {word for word in first ^ second if any(map(str.isdigit, word))}
     return not numbers and (first <= second or second <= first)
@@ -327,6 +329,12 @@ def _name_in(clause: str) -> str:
     return " ".join(found) or clause
 
 
+def _innermost(subject: str) -> str:
+    """Return whom a described subject is about: `the current head of the Norway government` is about Norway."""
+    described = [word for word in subject.split() if word.lower() not in _DETERMINERS]
+    return _name_in(" ".join(described)) if described and described[0][:1].islower() else subject
+
+
 def _is_pronoun(name: str) -> bool:
     """Whether a name says nothing without the sentences before it: `it`, `this one`, `we in the team`."""
     first, *rest = name.split()
@@ -364,14 +372,15 @@ def _make(parts: _Parts, text: str) -> StatedFact | None:
     if (narrowed := _SCOPED_NUMBER.match(shown)) is not None:
         shown, scope = narrowed["value"], f"{scope} {narrowed['scope']}".strip()
     shown = shown.strip(" ,.:")
-    subject = normalise_name(_ENDING_NEGATION.sub("", parts.subject))
+    subject = normalise_name(_innermost(_ENDING_NEGATION.sub("", parts.subject)))
     value = _value(shown)
     lengths = (len(subject.split()), len(words(parts.relation)), len(value.split()))
     if not value or not subject or _is_pronoun(parts.subject):
         return None
     if max(lengths[:2]) > LONGEST_NAME or lengths[2] > LONGEST_VALUE:
         return None
-    topic = parts.topic or _topic(f"{subject} {parts.relation}")
+    named = _ENDING_NEGATION.sub("", parts.subject)
+    topic = parts.topic or _topic(f"{named} {parts.relation}")
     return StatedFact(
         subject=subject,
         relation=normalise_phrase(parts.relation),

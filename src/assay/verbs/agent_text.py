@@ -48,6 +48,7 @@ def _provenance(hit: Hit) -> str:
     """Return whether a memory is deprecated, who wrote it, and what says otherwise."""
     parts = ["deprecated"] if hit.tier is Tier.DEPRECATED else []
     parts += [f"written by {hit.author.kind} {hit.author.name}"]
+    parts += [fact.describe() for fact in hit.outdated]
     parts += [f"contradicts {other.memory_id} by a {other.author.kind}" for other in hit.contradicts]
     parts += [f"contradicted by {other.memory_id} by a {other.author.kind}" for other in hit.contradicted_by]
     return "; ".join(parts)

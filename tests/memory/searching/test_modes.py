@@ -92,10 +92,12 @@ def test_pressure_is_the_used_share_of_the_budget(budget: int | None, used: int,
 def test_what_each_mode_does() -> None:
     options = SearchOptions()
     few = (Channel.VECTOR, Channel.FTS5, Channel.TRIGGER)
-    assert plan_mode(Mode.QUICK, options) == SearchPlan(few, options.pools[Mode.QUICK], rerank=False, expand=False)
+    assert plan_mode(Mode.QUICK, options) == SearchPlan(
+        few, options.pools[Mode.QUICK], rerank=False, expand=False, hops=False
+    )
     assert plan_mode(Mode.FOCUSED, options) == SearchPlan(
-        tuple(Channel), options.pools[Mode.FOCUSED], rerank=False, expand=False
+        tuple(Channel), options.pools[Mode.FOCUSED], rerank=False, expand=False, hops=False
     )
     assert plan_mode(Mode.DEEP, options) == SearchPlan(
-        tuple(Channel), options.pools[Mode.DEEP], rerank=True, expand=True
+        tuple(Channel), options.pools[Mode.DEEP], rerank=True, expand=True, hops=True
     )

@@ -36,6 +36,7 @@ from assay.records import (
 )
 from assay.records.memory import INHERITED, LABEL_FIELDS, TEXT_FIELDS
 from assay.storage import Saved, SaveRecord, Work
+from assay.text.facts import is_same_value, read_facts
 from assay.text.terms import normalise_phrase
 
 # --- Inheriting: fields that the writer did not give, and links ---
@@ -229,9 +230,10 @@ class Writing:
         """Gather what a plan writes, and say what became of the draft."""
         save_id = self._ids.new("sv")
         if plan.decision.decision is SaveDecision.REJECT:
-            return self._record_outcome(
-                plan, save_id, plan.decision.duplicate.memory.id if plan.decision.duplicate else None
-            )
+            duplicate = plan.decision.duplicate
+            if duplicate is not None and not duplicate.protected:
+                self._restate(duplicate.memory, plan.prepared.draft)
+            return self._record_outcome(plan, save_id, duplicate.memory.id if duplicate else None)
         if plan.decision.merge_into is not None:
             return self._merge(plan, save_id, plan.decision.merge_into)
         memory = self._memory(plan)
@@ -331,6 +333,14 @@ class Writing:
             )
         )
 
+    def _restate(self, memory: MemoryRecord, draft: Draft) -> None:
+        """Record that a note says again what the memory states: of two views, it is the newer one from now on."""
+        said = {fact.topic: fact.value for fact in read_facts(draft.body, title=draft.title)}
+        facts = self._work.facts.of_memories([memory.id]) if said else []
+        topics = [fact.topic for fact in facts if is_same_value(said.get(fact.topic, ""), fact.value)]
+        if topics:
+            self._work.facts.restate(memory.id, topics, self._now)
+
     def _merge(self, plan: WritePlan, save_id: str, into: Neighbour) -> SaveOutcome:
         draft, memory = plan.prepared.draft, into.memory
         added = new_triggers(memory.triggers, draft.triggers)
@@ -357,6 +367,7 @@ class Writing:
             )
         )
         self._work.audit.append("memory.merge", memory.id, {"save_id": save_id, "triggers": added})
+        self._restate(memory, draft)
         return self._record_outcome(plan, save_id, memory.id, {"incoming": incoming(plan.prepared)})
 
     def _record_outcome(

@@ -11,6 +11,8 @@ Read `searcher` first, then `pipeline`.
 - `fusion`: from the channels' lists to one score for each memory.
 - `boosts`: facts about a memory that raise or lower its score.
 - `tiers`: deprecated memories are served last.
+- `hops`: facts that answer a question in several steps, one after the other.
+- `current_facts`: the newest statement on a topic above the older ones.
 - `trust`: no program's note above a person's note that it contradicts.
 - `results`: reranking, the relevance cut, the token budget and the explanation of each hit.
 - `variants`: search by another configuration of the same memory.

@@ -24,7 +24,10 @@ from assay.memory.searching import channels as graph
 from assay.memory.searching.boosts import Booster, Surroundings, combine_boosts
 from assay.memory.searching.candidates import Candidates, Fusing, Gathering, Reach, Scoping, keep_passing
 from assay.memory.searching.channels import Ask, Offer, QueryVector, find_cosine_spread, list_added_channels
+from assay.memory.searching.current_facts import BEYOND as BEYOND_SHOWN
+from assay.memory.searching.current_facts import Placed, arrange_by_time, read_served
 from assay.memory.searching.fusion import AggregatedMemory, FusedPassage, aggregate, ceiling, floor_of
+from assay.memory.searching.hops import READ, Chain, choose_steps, find_chains
 from assay.memory.searching.options import ALL_CHANNELS, QUICK_CHANNELS, SearchOptions
 from assay.memory.searching.query import ParsedQuery, parse
 from assay.memory.searching.results import Ranked, Ranking, Rules, Shown, finish_results, mmr, rerank_with
@@ -34,7 +37,7 @@ from assay.memory.searching.trust import BEYOND, Contradictions, Opposed, arrang
 from assay.memory.sessions import History, Turn
 from assay.records import Channel, CosineSpread, FolderMode, Intent, Mode, Pressure, Scope, SearchRequest
 from assay.records.searching import in_channel_order
-from assay.storage import Candidate, Work
+from assay.storage import Candidate, StoredFact, Work
 
 # --- Modes: how much work a search does, chosen from the query and from how full the caller's context is ---
 #
@@ -86,6 +89,8 @@ class SearchPlan(NamedTuple):
     pool: int
     rerank: bool
     expand: bool
+    hops: bool
+    """Whether questions in several steps are followed from fact to fact."""
 
 
 def read_pressure(
@@ -119,7 +124,7 @@ def plan_mode(mode: Mode, options: SearchOptions) -> SearchPlan:
     builtin = QUICK_CHANNELS if mode is Mode.QUICK else ALL_CHANNELS
     channels = (*builtin, *(entry.channel for entry in list_added_channels(mode)))
     deep = mode is Mode.DEEP
-    return SearchPlan(channels, options.pools[mode], rerank=deep, expand=deep)
+    return SearchPlan(channels, options.pools[mode], rerank=deep, expand=deep, hops=deep)
 
 
 def _from_query(query: str) -> tuple[Mode, str]:
@@ -143,7 +148,8 @@ def _lower_mode(mode: Mode, pressure: Pressure) -> Mode:
 
 # --- The stages ---
 #
-#     folder-choice -> candidate -> filter -> fusion -> aggregate -> boost -> rerank -> trust -> final-rank
+#     folder-choice -> candidate -> filter -> fusion -> aggregate -> boost -> rerank
+#       -> hops (deep mode) -> current-facts -> trust -> final-rank
 #
 # When too little was found, `fallback` widens what may be widened and the middle stages run once more: first the
 # folders that the search chose by itself, then the channels of quick mode. What the caller asked for is never dropped.
@@ -257,6 +263,9 @@ class Pipeline:
             rules=rules,
             below_threshold=reranked.below_threshold,
         )
+        if plan.hops:
+            ranking = self._follow_facts(ranking, memories, reach.passes)
+        ranking = self._put_current_first(ranking)
         ranking = self._apply_trust(ranking, memories, reach.passes)
         # Trust may have put a program's note at the very end.
         last = split_deprecated(ranking.order, self._is_deprecated)
@@ -426,6 +435,62 @@ class Pipeline:
         relevance = [place.worth / top[0].worth for place in top]
         spread = mmr(top, relevance, vectors, self._options.mmr_lambda, len(top), alike=self._options.mmr_alike)
         return spread + list(order[len(top) :])
+
+    def _follow_facts(
+        self, ranking: Ranking, memories: Sequence[AggregatedMemory], passes: Callable[[Candidate], bool]
+    ) -> Ranking:
+        """Put first the facts that answer a question in several steps, one after the other."""
+        work = self._setting.work
+        with self._trace.stage("hops", inputs=ranking.found) as stage:
+            chains = self._guard.run("hops", work, self._find_chains) or []
+            rank = {place.row.memory_id: at for at, place in enumerate(ranking.order, start=1)}
+            raising = _Raising(work, ranking, memories, lambda row: passes(row) and not self._is_deprecated(row))
+            steps = {
+                memory_id: step for memory_id, step in choose_steps(chains, rank.get).items() if raising.may(memory_id)
+            }
+            stage.outputs = len(steps)
+            stage.detail["steps"] = [f"{step.about}: {step.leads_to}" for step in steps.values()]
+        if not steps:
+            return ranking
+        known = {place.row.memory_id: place for place in ranking.order} | raising.found
+        first = [known[memory_id]._replace(step=step) for memory_id, step in steps.items()]
+        rest = [place for place in ranking.order if place.row.memory_id not in steps]
+        return replace(ranking, order=(*first, *rest), rows={**ranking.rows, **raising.rows})
+
+    def _find_chains(self) -> list[Chain]:
+        work, at = self._setting.work, self._request.filters.as_of
+        return find_chains(
+            self._parsed.runs,
+            self._parsed.stems.keys(),
+            lambda names: work.facts.about(names, most=READ, at=at),
+            self._measure_facts,
+        )
+
+    def _measure_facts(self, facts: Sequence[StoredFact]) -> list[float]:
+        """Return how like the question the first passages of the facts' memories are; 0 where there is no vector."""
+        work, view, asked = self._setting.work, self._setting.view, self._asked.vector
+        if view is None or view.model is None or asked is None:
+            return [0.0] * len(facts)
+        rows = work.passages.first_candidates(sorted({fact.memory_id for fact in facts}))
+        page = work.vectors.by_numbers(view.model, [row.number for row in rows])
+        cosines = dict(zip(page.numbers.tolist(), (page.vectors @ asked.values).tolist(), strict=True))
+        by_memory = {row.memory_id: cosines.get(row.number, 0.0) for row in rows}
+        return [by_memory.get(fact.memory_id, 0.0) for fact in facts]
+
+    def _put_current_first(self, ranking: Ranking) -> Ranking:
+        """Read what the first results state, and put the newest statement on a topic above the others."""
+        work, as_of = self._setting.work, self._request.filters.as_of
+        first = ranking.order[: self._request.k + len(self._in_view) + BEYOND_SHOWN]
+        with self._trace.stage("current-facts", inputs=len(first)) as stage:
+            ids = [place.row.memory_id for place in first]
+            facts = self._guard.run("current facts", work, lambda: read_served(work, ids, as_of)) or []
+            placed = [Placed(place.row.memory_id, ranking.score(place)) for place in first]
+            arranged = arrange_by_time(placed, facts, self._parsed.stems)
+            stage.outputs = len(first)
+            stage.detail["moved"] = len(arranged.moves)
+        known = {place.row.memory_id: place for place in first}
+        moved = [known[memory_id]._replace(current_fact=arranged.moves.get(memory_id)) for memory_id in arranged.order]
+        return replace(ranking, order=(*moved, *ranking.order[len(first) :]), facts=facts)
 
     def _apply_trust(
         self, ranking: Ranking, memories: Sequence[AggregatedMemory], passes: Callable[[Candidate], bool]

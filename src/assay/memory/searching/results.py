@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from assay.embedding.protocol import CrossEncoder
 from assay.errors import BadValue
 from assay.memory.searching.channels import Offer
+from assay.memory.searching.current_facts import name_outdated
 from assay.memory.searching.fusion import AggregatedMemory, to_result_score
 from assay.memory.searching.options import SearchOptions
 from assay.memory.searching.trust import NONE, Contradictions
@@ -29,10 +30,12 @@ from assay.records import (
     Boost,
     Channel,
     Explanation,
+    FactMove,
     FusionMethod,
     HeldBack,
     Hit,
     HitPassage,
+    HopStep,
     PassageScore,
     SearchRequest,
     SearchResult,
@@ -40,7 +43,7 @@ from assay.records import (
     TrustMove,
 )
 from assay.records.searching import in_channel_order
-from assay.storage import Candidate, ShownPassage, Work
+from assay.storage import Candidate, ServedFact, ShownPassage, Work
 
 # --- Working data of a search between fusion and the final list ---
 
@@ -72,6 +75,8 @@ class Ranked(NamedTuple):
     trust: TrustMove | None = None
     served_last_from: int | None = None
     """The place it would have if it were not deprecated; None: it is not."""
+    current_fact: FactMove | None = None
+    step: HopStep | None = None
 
     @property
     def worth(self) -> float:
@@ -95,6 +100,8 @@ class Ranking:
     below_threshold: int = 0
     """How many the cross-encoder scored below the threshold; they are not in `order` and not in `found`."""
     contradictions: Contradictions = NONE
+    facts: Sequence[ServedFact] = ()
+    """What the first results state."""
 
     def score(self, ranked: Ranked) -> float:
         """As a caller sees it."""
@@ -306,6 +313,8 @@ def explain_hit(one: Ranked, ranking: Ranking) -> Explanation:
         rerank_score=one.rerank_score,
         trust=one.trust,
         served_last_from=one.served_last_from,
+        current_fact=one.current_fact,
+        step=one.step,
     )
 
 
@@ -343,8 +352,14 @@ def finish_results(
     picked = _pick(ranking, request, in_view, options)
     passages = [passage for ranked in picked.fresh for passage in _pick_passages(ranked)]
     shown = work.passages.read_shown([*passages, *(ranked.memory.best.number for ranked in picked.held)])
+    picked_ids = {ranked.row.memory_id for ranked in picked.fresh}
+    facts = [fact for fact in ranking.facts if fact.memory_id in picked_ids]
+    outdated = name_outdated(work, facts, request.filters.as_of)
     hits = [
-        _hit(place, ranked, ranking, shown, explain=request.explain)
+        replace(
+            _hit(place, ranked, ranking, shown, explain=request.explain),
+            outdated=outdated.get(ranked.row.memory_id, ()),
+        )
         for place, ranked in enumerate(picked.fresh, start=1)
     ]
     budget = _budget(request)
@@ -381,8 +396,13 @@ def _pick(ranking: Ranking, request: SearchRequest, in_view: Mapping[str, str], 
 
 
 def _passes(one: Ranked, ranking: Ranking, cut: Cut) -> bool:
-    # A person's note that was raised stands or falls with the program's note that contradicts it.
-    return (one.trust is not None and one.trust.raised) or cut.passes(ranking.score(one), _channels(one))
+    # A person's note that was raised stands or falls with the program's note that contradicts it; a step of a chain
+    # need not be like the question.
+    return (
+        one.step is not None
+        or (one.trust is not None and one.trust.raised)
+        or cut.passes(ranking.score(one), _channels(one))
+    )
 
 
 def _without_cause(places: Sequence[Ranked]) -> list[Ranked]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, time
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from sqlalchemy import and_, bindparam, delete, func, select, update
 
@@ -51,6 +51,8 @@ class StoredFact(NamedTuple):
     """The memory with that other fact."""
     confirmed_at: datetime | None
     """When a person said that it holds after all: nothing that was written before ends it."""
+    restated_at: datetime | None
+    """When the same was said again in a note that was merged into this one."""
     memory_number: int
     by_program: bool
     protected: bool
@@ -61,6 +63,11 @@ class StoredFact(NamedTuple):
     """False for a memory that is forgotten or in quarantine."""
 
     @property
+    def stated_at(self) -> datetime:
+        """When it was said last."""
+        return self.valid_from if self.restated_at is None else max(self.valid_from, self.restated_at)
+
+    @property
     def holds(self) -> bool:
         """Whether it is current: neither ended, nor in a memory that was superseded."""
         return self.valid_to is None and self.superseded_at is None
@@ -69,6 +76,39 @@ class StoredFact(NamedTuple):
         """Whether it was current at a moment."""
         until = [end for end in (self.valid_to, self.superseded_at) if end is not None]
         return self.valid_from <= moment and (not until or moment < min(until))
+
+
+class ServedFact(NamedTuple):
+    """A fact as a search reads it: quickly, for every result."""
+
+    memory_id: str
+    position: int
+    topic: str
+    value: str
+    shown: str
+    negated: bool
+    start: int
+    stop: int
+    valid_from: datetime
+    valid_to: datetime | None
+    ended_by: str | None
+    restated_at: datetime | None
+    memory_number: int
+    by_program: bool
+    protected: bool
+    in_current_memory: bool
+
+    @property
+    def newness(self) -> tuple[datetime, int, int]:
+        """Greater for what was said later."""
+        stated_at = self.valid_from if self.restated_at is None else max(self.valid_from, self.restated_at)
+        return stated_at, self.memory_number, self.position
+
+    def known_at(self, moment: datetime) -> Self:
+        """Return the fact as it was known at a moment: an end that came later was not known."""
+        if self.valid_to is None or self.valid_to <= moment:
+            return self
+        return self._replace(valid_to=None, ended_by=None)
 
 
 # --- Rows of facts ---
@@ -95,14 +135,25 @@ _OF_MEMORIES = _JOINED.where(mine(memory_facts), among(memory_facts.c.memory_id,
     memory_facts.c.memory_id, memory_facts.c.position
 )
 _ABOUT = (
-    _JOINED.where(
-        mine(memory_facts),
-        among(memory_facts.c.subject, "subjects"),
-        memory_facts.c.valid_to.is_(None),
-        memories.c.superseded_at.is_(None),
-    )
+    _JOINED.where(mine(memory_facts), among(memory_facts.c.subject, "subjects"))
     .order_by(*_NEWEST_FIRST)
     .limit(bindparam("most"))
+)
+_SERVED_COLUMNS = [memory_facts.c[name] for name in ServedFact._fields[:12]]
+_SERVED = select(
+    *_SERVED_COLUMNS,
+    memories.c.number,
+    memories.c.tier,
+    memories.c.written_by,
+    memories.c.written_with,
+    memories.c.metadata,
+    memories.c.superseded_at,
+).join(memories, _OWN)
+_SERVED_OF = _SERVED.where(mine(memory_facts), among(memory_facts.c.memory_id, "ids"))
+_SERVED_ON = (
+    _SERVED.where(mine(memory_facts), among(memory_facts.c.topic, "topics"))
+    .order_by(*_NEWEST_FIRST)
+    .limit(MOST_ON_A_TOPIC)
 )
 
 
@@ -118,12 +169,13 @@ class Facts(Repository):
     def read_again(self, memory: MemoryRecord) -> None:
         """Replace the facts of a memory by what its text states, by the rules of this version."""
         own = (self._mine(memory_facts), memory_facts.c.memory_id == memory.id)
-        confirmed = select(func.max(memory_facts.c.confirmed_at)).where(*own)
-        confirmed_at = self._connection.execute(confirmed).scalar_one_or_none()
+        newest = select(func.max(memory_facts.c.confirmed_at), func.max(memory_facts.c.restated_at)).where(*own)
+        confirmed_at, restated_at = self._connection.execute(newest).one()
         self.remove(memory.id)
         self.keep([memory])
-        if confirmed_at is not None:
-            self._connection.execute(update(memory_facts).where(*own).values(confirmed_at=confirmed_at))
+        if (confirmed_at, restated_at) != (None, None):
+            again = {"confirmed_at": confirmed_at, "restated_at": restated_at}
+            self._connection.execute(update(memory_facts).where(*own).values(again))
 
     def remove(self, memory_id: str) -> None:
         """Delete the facts of a memory; what they ended holds again once its topics are settled."""
@@ -137,6 +189,12 @@ class Facts(Repository):
         self._connection.execute(update(memory_facts).where(*own).values(confirmed_at=at))
         self.settle(self.topics_touched_by([memory_id]), may_end=False)
         return ended
+
+    def restate(self, memory_id: str, topics: Sequence[str], at: datetime) -> None:
+        """Record that what a memory states on these topics was said again."""
+        table = memory_facts.c
+        chosen = (self._mine(memory_facts), table.memory_id == memory_id, self._among(table.topic, topics))
+        self._connection.execute(update(memory_facts).where(*chosen).values(restated_at=at))
 
     def topics_touched_by(self, memory_ids: Sequence[str]) -> list[str]:
         """Return the topics on which these memories state something, or ended something."""
@@ -153,9 +211,21 @@ class Facts(Repository):
         """Return what these memories state."""
         return [_stored(row) for row in self._rows(_OF_MEMORIES, ids=list(memory_ids))] if memory_ids else []
 
-    def about(self, subjects: Sequence[str], *, most: int) -> list[StoredFact]:
-        """Return current facts about these subjects, each as `normalise_name` writes it; newest first."""
-        return [_stored(row) for row in self._rows(_ABOUT, subjects=list(subjects), most=most)] if subjects else []
+    def served(self, memory_ids: Sequence[str]) -> list[ServedFact]:
+        """Return what results state, in no order."""
+        return [_served(row) for row in self._rows(_SERVED_OF, ids=list(memory_ids))] if memory_ids else []
+
+    def served_on(self, topics: Sequence[str]) -> list[ServedFact]:
+        """Return what is stated on these topics, newest first."""
+        return [_served(row) for row in self._rows(_SERVED_ON, topics=list(topics))] if topics else []
+
+    def about(self, subjects: Sequence[str], *, most: int, at: datetime | None = None) -> list[StoredFact]:
+        """Return facts about these subjects that hold, or held at a moment, newest first.
+
+        Subjects are written as `normalise_name` writes them; `most` is how many facts are looked at.
+        """
+        found = [_stored(row) for row in self._rows(_ABOUT, subjects=list(subjects), most=most)] if subjects else []
+        return [fact for fact in found if (fact.holds if at is None else fact.held_at(at))]
 
     def count(self) -> int:
         """How many facts there are."""
@@ -168,16 +238,18 @@ class Facts(Repository):
         With `may_end` false, facts only begin to hold again: for a tenant that has reconsolidation switched off.
         """
         ended: list[StoredFact] = []
-        oldest_first = list(reversed(self.on_topics(topics)))
-        for _, facts in groupby(sorted(oldest_first, key=lambda fact: fact.topic), key=lambda fact: fact.topic):
+        in_order = sorted(
+            self.on_topics(topics), key=lambda fact: (fact.topic, fact.stated_at, fact.memory_number, fact.position)
+        )
+        for _, facts in groupby(in_order, key=lambda fact: fact.topic):
             for fact, end in _find_ends(list(facts)):
                 stops = end is not None and fact.valid_to is None
                 if stops and not may_end:
                     continue
-                if (fact.valid_to, fact.ended_by) != ((None, None) if end is None else (end.valid_from, end.memory_id)):
+                if (fact.valid_to, fact.ended_by) != ((None, None) if end is None else (end.stated_at, end.memory_id)):
                     self._set_end(fact, end)
                 if stops and end is not None:
-                    ended.append(fact._replace(valid_to=end.valid_from, ended_by=end.memory_id))
+                    ended.append(fact._replace(valid_to=end.stated_at, ended_by=end.memory_id))
         return ended
 
     def _set_end(self, fact: StoredFact, end: StoredFact | None) -> None:
@@ -199,6 +271,7 @@ class Facts(Repository):
                 "valid_to": None,
                 "ended_by": None,
                 "confirmed_at": None,
+                "restated_at": None,
             }
 
 
@@ -214,11 +287,11 @@ def _columns(fact: StatedFact) -> dict[str, Any]:
 
 
 def _end_values(end: StoredFact) -> Mapping[str, Any]:
-    return {"valid_to": end.valid_from, "ended_by": end.memory_id}
+    return {"valid_to": end.stated_at, "ended_by": end.memory_id}
 
 
 def _stored(row: Any) -> StoredFact:
-    columns = {name: getattr(row, name) for name in StoredFact._fields[:17]}
+    columns = {name: getattr(row, name) for name in StoredFact._fields[:18]}
     author = author_of(row.written_by, row.written_with, row.metadata)
     by_program = author.kind is AuthorKind.PROGRAM
     return StoredFact(
@@ -229,6 +302,14 @@ def _stored(row: Any) -> StoredFact:
         superseded_at=row.superseded_at,
         ever_held=row.superseded_at is None or row.superseded_at != row.memory_valid_from,
     )
+
+
+def _served(row: Any) -> ServedFact:
+    author = author_of(row.written_by, row.written_with, row.metadata)
+    by_program = author.kind is AuthorKind.PROGRAM
+    protected = not by_program or row.tier == Tier.CONSTITUTIONAL
+    columns = [getattr(row, name) for name in ServedFact._fields[:12]]
+    return ServedFact._make((*columns, row.number, by_program, protected, row.superseded_at is None))
 
 
 # --- Which fact ends which ---
@@ -245,7 +326,7 @@ def ends(new: StoredFact, old: StoredFact) -> bool:
     """Whether a fact that came later ends an earlier one on the same topic."""
     if new.memory_id == old.memory_id or not new.ever_held or (new.by_program and old.protected):
         return False
-    if old.confirmed_at is not None and new.valid_from <= old.confirmed_at:
+    if old.confirmed_at is not None and new.stated_at <= old.confirmed_at:
         return False
     return replaces_value(new, old)
 

@@ -36,6 +36,7 @@ def upgrade() -> None:
         text("valid_to", null=True),
         text("ended_by", null=True),
         text("confirmed_at", null=True),
+        text("restated_at", null=True),
         one_of("kind", ("single", "several", "unknown")),
         *yes_no("negated", "is_change"),
         ForeignKeyConstraint(
