@@ -58,7 +58,7 @@ def read_parts(place: Path) -> list[Part]:
     if not parts:
         raise InputError(
             f"{place} has no part of FactConsolidation",
-            remedy="Give the folder of conflict_resolution.json, whose rows have sources such as 'factconsolidation_sh_6k'.",
+            remedy="Give the folder of conflict_resolution.json; a row's source is such as 'factconsolidation_sh_6k'.",
         )
     return sorted(parts.values(), key=lambda part: (part.is_multi_hop, len(part.facts)))
 

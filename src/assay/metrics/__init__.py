@@ -15,6 +15,7 @@
 - `reference_text`: compares an answer with a reference answer by numbers and words.
 - `agent_memory`: what an agent must be reminded of, and cold starts.
 - `channels`: what each search channel adds.
+- `current_facts`: whether results state what is true now.
 - `write_path`: what saves do, stale memories and lost text.
 - `operations`: latency, cost and failures.
 - `indexing`: documents and chunks that search cannot find.

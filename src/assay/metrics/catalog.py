@@ -173,6 +173,7 @@ METRICS: Registry[MetricEntry] = Registry(
         "assay.metrics.answers",
         "assay.metrics.agent_memory",
         "assay.metrics.channels",
+        "assay.metrics.current_facts",
         "assay.metrics.write_path",
         "assay.metrics.operations",
         "assay.metrics.indexing",

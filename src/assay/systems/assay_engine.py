@@ -316,6 +316,7 @@ class AssaySystem(System):
             scores=tuple(hit.score for hit in result.hits),
             passages=tuple(self._chunk(hit, passage) for hit, passage in shown),
             pinned=tuple(self._document(memory.memory_id) for memory in result.pinned),
+            outdated={self._document(hit.memory_id): marks for hit in result.hits if (marks := _marks(hit))},
             stages=stages,
             notes=result.degraded,
         )
@@ -372,6 +373,12 @@ class AssaySystem(System):
         """Close the engine where it is this system's own."""
         if self._close is not None:
             self._close()
+
+
+def _marks(hit: Hit) -> tuple[str, ...]:
+    """What a hit shows as no longer true; of a memory that was superseded, everything."""
+    whole = () if hit.superseded_at is None else (hit.title, hit.text)
+    return (*(fact.statement for fact in hit.outdated), *whole)
 
 
 def _describe_index(engine: Engine, scope: Scope, model: str, analysis: str) -> dict[str, Any]:
@@ -485,12 +492,14 @@ class AssaySaves(System):
             holder = None if outcome.memory_id is None else work.memories.find(outcome.memory_id)
             joined = work.edges.of(place.older)
         turned_away = outcome.decision is SaveDecision.REJECT
+        ended = sum(fact.memory_id == place.older for fact in outcome.outdated)
         return Written(
             decided=outcome.decision,
             old_live=older.superseded_at is None,
             new_live=not turned_away and holder is not None and holder.superseded_at is None,
-            marked=any(edge.kind is EdgeKind.CONTRADICTS for edge in joined),
+            marked=ended > 0 or any(edge.kind is EdgeKind.CONTRADICTS for edge in joined),
             kept="" if turned_away or holder is None else holder.body,
+            ended=ended,
         )
 
     def subject(self) -> Mapping[str, Any]:
