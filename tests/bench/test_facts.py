@@ -1,4 +1,4 @@
-"""FactConsolidation on a small file of our own: reading its forms, the facts asked for, chains, saving and measuring."""
+"""FactConsolidation on a small file of our own: its forms, the facts asked for, chains, saving and measuring."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench import facts as program
 from bench.fact_consolidation import Chains, Part, Question, find_asked_fact, read_parts, states
 
 from assay.errors import InputError, MalformedFile
 from assay.testing import HashedEmbedder
+from bench import facts as program
 
 FACTS = (
     "The author of The Copper Lighthouse is Ines Varga.",

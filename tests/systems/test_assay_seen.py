@@ -158,7 +158,8 @@ def test_a_fact_that_changed_in_a_note_that_stays_is_reported_as_marked() -> Non
         current_value="500 MB",
         outdated_values=("100 MB",),
     )
-    whole = replace(dataset(cases=(asked,)), documents=(*dataset().documents, *notes))
+    others = tuple(replace(document, dated=AT) for document in dataset().documents)
+    whole = replace(dataset(cases=(asked,)), documents=(*others, *notes))
     opened = wiring.open_system(SPEC, whole)
     result = run(whole, opened)
     opened.close()

@@ -182,6 +182,8 @@ def take_in(engine: Engine, scope: Scope, dataset: Dataset, on_document: OnDocum
     if missing and dataset.edges:
         _link(engine, scope, dataset)
     _replace(engine, scope, dataset)
+    if missing and is_dated(dataset) and engine.flag_states(scope).enabled("reconsolidation", scope.principal):
+        _settle_facts(engine, scope)
     if len(missing) >= FOLD_FROM:
         engine.indexes.compact(scope)
 
@@ -232,6 +234,19 @@ def _replace(engine: Engine, scope: Scope, dataset: Dataset) -> None:
                     work.memories.update(replace(memory, superseded_at=at))
 
 
+def is_dated(dataset: Dataset) -> bool:
+    """Whether every document has a date, so that it is known which was written after which."""
+    return bool(dataset.documents) and all(document.dated for document in dataset.documents)
+
+
+def _settle_facts(engine: Engine, scope: Scope) -> None:
+    """End the facts that documents of a later date replace, as saves in the order of their dates would have."""
+    memories = list(_sources(engine, scope))
+    with engine.store.writing(scope) as work:
+        for start in range(0, len(memories), FOLD_FROM):
+            work.facts.settle(work.facts.topics_touched_by(memories[start : start + FOLD_FROM]))
+
+
 def _sources(engine: Engine, scope: Scope) -> dict[str, str]:
     """Every memory that came from a document, with the document's id; also those that were superseded."""
     found: dict[str, str] = {}
@@ -268,7 +283,7 @@ class AssaySystem(System):
         self._held = frozenset(self._document_of.values())
         self._memory_of = {document: memory for memory, document in self._document_of.items()}
         # A document without a date would count as written today, and be in no answer to an earlier question.
-        self._dated = bool(dataset.documents) and all(document.dated for document in dataset.documents)
+        self._dated = is_dated(dataset)
         self._searched: dict[str, EngineSearch] = {}
         self._telling = SearchHistory(
             engine=engine, scope=scope, dataset=dataset, held=self._held, document=self._document

@@ -60,9 +60,9 @@ def test_errors_come_first() -> None:
         ({"top_chunk": "nobody:chunk:0"}, "top-chunk", "error", "names 'nobody'"),
         ({"top_chunk": "d1:chunk:0"}, "top-chunk", "warning", "others have a higher grade"),
         ({"current_value": "said nowhere"}, "fact-value", "error", "'said nowhere' is stated by no document"),
-        ({"current_value": "thing 7"}, "fact-value", "warning", "stated by 'd7', which is not relevant"),
+        ({"current_value": "subject number 7"}, "fact-value", "warning", "stated by 'd7', which is not relevant"),
         (
-            {"current_value": "thing 0", "outdated_values": ("said nowhere",)},
+            {"current_value": "subject number 0", "outdated_values": ("said nowhere",)},
             "fact-value",
             "warning",
             "it can never be served",
