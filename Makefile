@@ -78,6 +78,7 @@ bench: $(READY) $(PEERS)
 	@$(if $(DATA),$(BIN)/python -m bench.answers --data $(DATA))
 	@$(if $(DATA),$(BIN)/python -m bench.clicks --data $(DATA))
 	@$(if $(DATA),$(BIN)/python -m bench.admission --data $(DATA))
+	@$(if $(wildcard $(DATA)/memory-benchmarks/factconsolidation),$(BIN)/python -m bench.facts --data $(DATA)/memory-benchmarks/factconsolidation)
 
 soak: $(READY)
 	@$(BIN)/python -m pytest -q -m slow

@@ -13,6 +13,7 @@ import pytest
 from assay.embedding.bundled import load_bundled
 from assay.evaluation.datasets.validation import check_path
 from assay.formats.golden import read_golden
+from assay.metrics.current_facts import find_stating
 from assay.records import EdgeKind, Intent, Tier
 from assay.records.datasets import Case, Dataset
 from assay.text.terms import normalise_phrase, words
@@ -311,3 +312,16 @@ def test_no_query_is_copied_from_a_memory(memory: Dataset) -> None:
 def test_queries_differ_and_stand_in_the_order_of_their_ids(memory: Dataset) -> None:
     assert len({normalise_phrase(one.query) for one in memory.cases}) == len(memory.cases)
     assert all(one.id < then.id for one, then in pairwise(memory.cases))
+
+
+def test_what_has_changed_names_its_current_value_and_those_it_replaced(memory: Dataset) -> None:
+    """Every direct answer states the current value, and only what was superseded states an outdated one."""
+    changed = [one for one in memory.cases if one.current_value is not None]
+    replaced = {one.target_id for one in memory.edges if one.kind is EdgeKind.SUPERSEDES}
+    assert len(changed) >= 12
+    assert len({one.current_value for one in changed}) >= 12
+    for one in changed:
+        stating = set(find_stating(memory.documents, one.current_value or ""))
+        assert {name for name, grade in one.labels.items() if grade == 3} <= stating, one.id
+        for value in one.outdated_values:
+            assert set(find_stating(memory.documents, value)) <= replaced, one.id

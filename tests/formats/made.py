@@ -66,6 +66,12 @@ supports = st.builds(
 )
 
 
+fact_values = st.lists(visible, max_size=3, unique=True).map(
+    lambda found: {"current_value": found[0], "outdated_values": tuple(found[1:])} if found else {}
+)
+"""The current value of what a case asks, and those that held before."""
+
+
 @st.composite
 def anchors(draw: Any, *, answerable: bool) -> GoldAnchors:
     """Gold anchors, with groups over the supports there are."""
@@ -98,6 +104,7 @@ def anchored_cases(draw: Any, ident: str) -> Case:
         folder_mode=draw(st.sampled_from(list(FolderMode))),
         history=draw(histories),
         rubric=draw(st.lists(texts, max_size=2).map(tuple)),
+        **draw(fact_values),
     )
 
 
@@ -128,6 +135,8 @@ def cases(draw: Any, ident: str, document_ids: list[str]) -> Case:
         history=draw(histories),
         asked_at=draw(st.none() | moments),
         rubric=from_anchors.rubric,
+        current_value=from_anchors.current_value,
+        outdated_values=from_anchors.outdated_values,
     )
 
 

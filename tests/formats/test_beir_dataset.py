@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.formats.made import histories, ids, labels, metadata, texts, visible
+from tests.formats.made import fact_values, histories, ids, labels, metadata, texts, visible
 
 from assay.errors import BadValue, InputError, MalformedFile
 from assay.formats.test_collections import read_beir, stream_corpus, write_beir
@@ -38,6 +38,7 @@ def any_dataset(draw: Any) -> Dataset:
             answerable=draw(st.booleans()),
             history=draw(histories),
             rubric=draw(st.lists(texts, max_size=2).map(tuple)),
+            **draw(fact_values),
         )
         for number in range(draw(st.integers(0, 3)))
     )

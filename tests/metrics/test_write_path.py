@@ -10,7 +10,7 @@ from tests.metrics.examples import check_entries, mean, missing, value
 from assay.errors import BadValue
 from assay.metrics import write_path
 from assay.records.evaluations import Outcome, OutcomeKind, Rate
-from assay.records.saving import ContradictingPair, SaveDecision, SaveTrial
+from assay.records.saving import ContradictingPair, SaveDecision, SaveTask, SaveTrial, Written
 
 STORE, MERGE, SUPERSEDE, REJECT = SaveDecision
 
@@ -23,6 +23,9 @@ def trials(*pairs: tuple[SaveDecision, SaveDecision | None]) -> list[SaveTrial]:
     return [trial(expected, decided) for expected, decided in pairs]
 
 
+BOTH_TRUE = SaveTask(title="t", body="new", after="there", expected=(STORE,))
+BESIDE = Written(decided=STORE, old_live=True, new_live=True)
+REPLACED = Written(decided=SUPERSEDE, old_live=False, new_live=True)
 MERGED = "The service listens on Port 8080 and speaks TLS 1.3 only."
 
 
@@ -52,6 +55,9 @@ def test_every_entry_has_its_worked_example() -> None:
             "contradiction_coexistence": mean([write_path.contradiction_coexistence(pair) for pair in pairs]),
             "stale_served_rate": value(write_path.stale_served_rate(list("abcde"), {"c", "z"})),
             "information_lost": value(write_path.information_lost(["port 8080", "TLS 1.3", "eu-west"], MERGED)),
+            "false_supersede": mean(
+                [write_path.false_supersede(BOTH_TRUE, one) for one in (BESIDE, BESIDE, BESIDE, REPLACED)]
+            ),
         },
     )
     assert mean([write_path.contradiction_coexistence(pair, count_marked=True) for pair in pairs]) == 0.5
@@ -147,3 +153,20 @@ def test_longer_merged_text_never_loses_more(facts: set[str], words: list[str]) 
     shorter = value(write_path.information_lost(facts, " ".join(words)))
     longer = value(write_path.information_lost(facts, " ".join([*words, "gamma 7"])))
     assert 0 <= longer <= shorter <= 1
+
+
+def test_a_pair_that_is_both_true_is_one_that_may_be_stored_and_not_superseded() -> None:
+    for task in (
+        SaveTask(title="t", body="new", after="there", expected=(SUPERSEDE,), contradicts=True),
+        SaveTask(title="t", body="new", after="there", expected=(MERGE, REJECT)),
+        SaveTask(title="t", body="new", after="there", expected=(SUPERSEDE, STORE)),
+    ):
+        assert missing(write_path.false_supersede(task, REPLACED)) is OutcomeKind.NOT_APPLICABLE
+
+
+def test_an_ended_fact_of_a_note_that_stays_counts_only_if_asked() -> None:
+    ended = Written(decided=STORE, old_live=True, new_live=True, ended=1)
+    assert write_path.false_supersede(BOTH_TRUE, ended) == Outcome.scored(0)
+    assert write_path.false_supersede(BOTH_TRUE, ended, count_facts=True) == Outcome.scored(1)
+    hidden = Written(decided=STORE, old_live=False, new_live=True)
+    assert write_path.false_supersede(BOTH_TRUE, hidden) == Outcome.scored(1)

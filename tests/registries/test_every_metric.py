@@ -120,7 +120,9 @@ class Merging(System):
 def paraphrases() -> Dataset:
     """Saves that are best merged, and a few others."""
     whole = assay.Dataset.load("save-scenarios")
-    return replace(whole, cases=tuple(case for case in whole.cases if case.category in ("paraphrase", "negation")))
+    return replace(
+        whole, cases=tuple(case for case in whole.cases if case.category in ("paraphrase", "negation", "both_true"))
+    )
 
 
 def judged(result: RunResult, folder: Path) -> RunResult:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.systems.sample import dataset, grades
 
 from assay import wiring
+from assay.evaluation.running.files import case_line, read_case
 from assay.evaluation.running.runner import run
 from assay.records import Edge, EdgeKind
 from assay.records.answers import FolderMode, GoldAnchors, GoldSupport
@@ -20,6 +22,7 @@ from assay.systems.protocol import System
 
 SPEC = "assay:embedder.kind=none"
 AT = datetime(2026, 1, 5, tzinfo=UTC)
+KEPT = "Files are kept on the second disk of the cellar server, and nobody has looked at them for years."
 IN_SESSION = Case(
     id="s",
     query="swimming pool",
@@ -139,3 +142,31 @@ def test_passages_of_anchored_cases_come_in_the_order_of_their_own_scores() -> N
     opened.close()
     assert sorted(one.chunk_id for one in ranked) == sorted(one.chunk_id for one in grouped)
     assert "Cats" in ranked[0].heading_path
+
+
+def test_a_fact_that_changed_in_a_note_that_stays_is_reported_as_marked() -> None:
+    notes = (
+        Document(id="old", title="Uploads", text=f"The upload limit is 100 MB. {KEPT}", dated=AT),
+        Document(
+            id="new", title="Uploads since May", text="The upload limit is 500 MB.", dated=AT + timedelta(days=90)
+        ),
+    )
+    asked = Case(
+        id="limit",
+        query="What is the upload limit?",
+        grades=grades(new=3),
+        current_value="500 MB",
+        outdated_values=("100 MB",),
+    )
+    others = tuple(replace(document, dated=AT) for document in dataset().documents)
+    whole = replace(dataset(cases=(asked,)), documents=(*others, *notes))
+    opened = wiring.open_system(SPEC, whole)
+    result = run(whole, opened)
+    opened.close()
+    given = result.cases[0].retrieved
+    assert given is not None
+    assert {"old", "new"} <= set(given.ids)
+    assert given.outdated == {"old": ("The upload limit is 100 MB.",)}
+    assert result.value("current_fact@1") == 1.0
+    assert result.value("stale_served@5") == 0.0
+    assert read_case(json.loads(case_line(result.cases[0]))).retrieved == given

@@ -271,6 +271,10 @@ TABLE = {
     "case.history": of_case("history", (), LONG, asking=Asking.USER),
     "case.asked_at": change(ask_at, AUGUST, datetime(2026, 6, 1, tzinfo=UTC)),
     "case.rubric": of_case("rubric", (), ("It names seconds.",)),
+    "case.current_value": of_case("current_value", "every five seconds", "in the cellar"),
+    "case.outdated_values": of_case(
+        "outdated_values", (), ("in the cellar",), case=replace(PLAIN, current_value="every five seconds")
+    ),
     "case.save": Values(None, SAVE, run_save),
     "grade.document_id": of_grade("document_id", "oven", "lamp"),
     "grade.grade": of_grade("grade", 3, 1),

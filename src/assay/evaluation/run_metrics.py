@@ -89,10 +89,13 @@ OF_SAVES = ",".join(
         "contradiction_coexistence(marked=count)",
         "stale_served_rate(per=search)@5",
         "information_lost",
+        "false_supersede",
+        "false_supersede(facts=count)",
     ]
 )
 OF_LISTS = "precision_returned,tokens_returned"
 """What an agent has to read: lists as they were returned, whatever their length."""
+CURRENT_FACTS = "current_fact@1,current_fact@5,stale_served@5"
 OF_FUSION = "fusion_reorder_rate@5,expansion_impact@5"
 SHARES = ("channel_contribution", "exclusive_contribution")
 """What a channel gives to the results: found by it, and found by it alone."""
@@ -129,6 +132,8 @@ def memory_metrics(dataset: Dataset) -> Iterator[str]:
         yield "cold_start_mrr@10,cold_start_ratio@10,personalisation_lift@10,dedup_tokens_saved"
     if any(case.causal_chain for case in dataset.cases):
         yield "causal_chain_completeness@10"
+    if any(case.current_value is not None for case in dataset.cases):
+        yield CURRENT_FACTS
     if find_superseded(dataset):
         yield "stale_served_rate@5"
 

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from assay.errors import BadValue, InputError
-from assay.formats.case_fields import anchor_fields, anchors, turn_fields, turns
+from assay.formats.case_fields import anchor_fields, anchors, fact_value_fields, fact_values, turn_fields, turns
 from assay.formats.files import inside, write_lines
 from assay.formats.golden import read_content
 from assay.formats.strict_json import Keys, Refuse, build_or_refuse, one_line, raise_it, read_lines, texts
@@ -122,6 +122,7 @@ def case(value: Any) -> Case:
             category="category", difficulty="difficulty", vault="vault", reference_answer="reference_answer"
         ),
         **keys.present_values(folder_mode="folder_mode", intent="intent"),
+        **fact_values(keys),
     }
     keys.check_none_left()
     return Case(**given)
@@ -149,6 +150,7 @@ def case_fields(given: Case) -> dict[str, Any]:
         "answerable": given.answerable,
         **anchor_fields(given.anchors),
         **({} if given.reference_answer is None else {"reference_answer": given.reference_answer}),
+        **fact_value_fields(given),
         **{key: value for key, value in optional.items() if value},
     }
 

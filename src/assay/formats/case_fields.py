@@ -2,6 +2,7 @@
 
 - Earlier turns of a conversation.
 - Gold anchors (`gold_supports`).
+- Current and outdated values of what is asked.
 - Case fields inside query metadata (BEIR, Parquet).
 
 Case fields inside query metadata (BEIR, Parquet):
@@ -12,6 +13,7 @@ Case fields inside query metadata (BEIR, Parquet):
     answerable, answerability               whether there is an answer: true or false, or one of the words below
     history                                 the earlier turns of the conversation
     rubric                                  what a good answer must say
+    current_value, outdated_values          the value that holds now, and those that held before
     tags                                    tags
     multi_turn, answerability, collection   more tags, as `name:value`
 
@@ -120,6 +122,21 @@ def _groups(value: Any, what: str) -> tuple[tuple[int, ...], ...]:
     return a_list(value, what, lambda group: a_list(group, what, lambda place: place))
 
 
+# --- Current and outdated values of what is asked ---
+
+
+def fact_values(keys: Keys) -> dict[str, Any]:
+    """The current and the outdated values among the keys of a case."""
+    outdated = texts(keys.take("outdated_values", []), "outdated_values")
+    return {"current_value": keys.take("current_value"), "outdated_values": outdated}
+
+
+def fact_value_fields(case: Case) -> dict[str, Any]:
+    """The keys of a case that name its current and outdated values."""
+    current = {} if case.current_value is None else {"current_value": case.current_value}
+    return {**current, **({"outdated_values": list(case.outdated_values)} if case.outdated_values else {})}
+
+
 # --- Case fields inside query metadata (BEIR, Parquet) ---
 
 _NAMES = {
@@ -143,6 +160,8 @@ def read_case_fields(metadata: Mapping[str, Any]) -> dict[str, Any]:
         "answerable": _answerable(metadata),
         "history": turns(metadata.get("history"), "metadata.history"),
         "rubric": texts(metadata.get("rubric") or [], "metadata.rubric"),
+        "current_value": metadata.get("current_value"),
+        "outdated_values": texts(metadata.get("outdated_values") or [], "metadata.outdated_values"),
     }
 
 
@@ -157,7 +176,12 @@ def case_said(case: Case) -> dict[str, Any]:
     }
     answer = {} if case.reference_answer is None else {"reference_answer": case.reference_answer}
     answerable = {} if case.answerable else {"answerable": False}
-    return {**answer, **answerable, **{key: value for key, value in optional.items() if value}}
+    return {
+        **answer,
+        **answerable,
+        **fact_value_fields(case),
+        **{key: value for key, value in optional.items() if value},
+    }
 
 
 def _first(metadata: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.errors import BadValue, InputError, MalformedFile
-from assay.formats.case_fields import anchor_fields, anchors, turn_fields, turns
+from assay.formats.case_fields import anchor_fields, anchors, fact_value_fields, fact_values, turn_fields, turns
 from assay.formats.files import inside, write_lines
 from assay.formats.strict_json import (
     Keys,
@@ -161,6 +161,7 @@ def query(value: Any, *, level: int) -> Case:
     }
     given["history"] = turns(keys.take("history", []), "history")
     given["rubric"] = texts(keys.take("rubric", []), "rubric")
+    given |= fact_values(keys)
     given["anchors"] = anchors(keys, answerable=given.get("answerable", True))
     expected = keys.need("expected_results") if given["anchors"] is None else keys.take("expected_results", {})
     given |= _read_expected(expected, level) | _situation(keys)
@@ -192,6 +193,7 @@ def query_fields(case: Case, level: int) -> dict[str, Any]:
         **({} if case.reference_answer is None else {"reference_answer": case.reference_answer}),
         **anchor_fields(case.anchors),
         **_class_fields(case.equivalence),
+        **fact_value_fields(case),
         **{key: value for key, value in optional.items() if value not in (None, "", [])},
     }
 

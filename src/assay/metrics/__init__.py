@@ -16,6 +16,7 @@
 - `agent_memory`: what an agent must be reminded of, and cold starts.
 - `returned`: how much of what was returned is relevant, and how much there is to read.
 - `channels`: what each search channel adds.
+- `current_facts`: whether results state what is true now.
 - `write_path`: what saves do, stale memories and lost text.
 - `operations`: latency, cost and failures.
 - `indexing`: documents and chunks that search cannot find.

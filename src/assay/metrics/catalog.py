@@ -174,6 +174,7 @@ METRICS: Registry[MetricEntry] = Registry(
         "assay.metrics.agent_memory",
         "assay.metrics.returned",
         "assay.metrics.channels",
+        "assay.metrics.current_facts",
         "assay.metrics.write_path",
         "assay.metrics.operations",
         "assay.metrics.indexing",

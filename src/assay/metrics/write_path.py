@@ -96,8 +96,7 @@ def stale_served_rate(
 
 def information_lost(facts: Collection[str], merged: str) -> Outcome:
     """The share of labelled facts (numbers, names, short phrases) of both originals that the merged text lacks."""
-    text = _flat(merged)
-    lost = sum(not _says(text, _flat(fact)) for fact in facts)
+    lost = sum(not states_literally(merged, fact) for fact in facts)
     return outcomes.share(lost, len(facts), "no facts are labelled")
 
 
@@ -105,9 +104,9 @@ def _flat(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _says(text: str, fact: str) -> bool:
+def states_literally(text: str, fact: str) -> bool:
     """Match whole words and numbers only: "limit 10" is neither in "limit 100" nor in "limit 10.5"."""
-    return re.search(rf"(?<!\w)(?<!\d[.,]){re.escape(fact)}(?!\w)(?![.,]\d)", text) is not None
+    return re.search(rf"(?<!\w)(?<!\d[.,]){re.escape(_flat(fact))}(?!\w)(?![.,]\d)", _flat(text)) is not None
 
 
 def _of_saves(compute: Callable[[CaseView, SaveTask, Written], Outcome]) -> Callable[[CaseView], Outcome]:
@@ -164,6 +163,23 @@ def _measure_lost(_: CaseView, task: SaveTask, written: Written) -> Outcome:
     if written.decided is not SaveDecision.MERGE:
         return outcomes.not_applicable("nothing was merged")
     return information_lost(task.facts, written.kept)
+
+
+def false_supersede(task: SaveTask, written: Written, *, count_facts: bool = False) -> Outcome:
+    """Whether the older of two notes that are both true was superseded, or, optionally, a fact of it was ended.
+
+    Both are true where the labels accept that both are stored, and not that one takes the other's place.
+    """
+    if task.contradicts or SaveDecision.STORE not in task.expected or SaveDecision.SUPERSEDE in task.expected:
+        return outcomes.not_applicable("the labels do not say that both notes are true")
+    superseded = written.decided is SaveDecision.SUPERSEDE or (
+        written.decided is SaveDecision.STORE and not written.old_live
+    )
+    return outcomes.yes_or_no(superseded or (count_facts and written.ended > 0))
+
+
+def _measure_false_supersede(view: CaseView, task: SaveTask, written: Written) -> Outcome:
+    return false_supersede(task, written, count_facts=view.parameter("facts") == "count")
 
 
 def find_superseded(dataset: Dataset) -> frozenset[str]:
@@ -305,6 +321,29 @@ ENTRIES = (
         disagreement="Facts are found as whole words, whatever their case; a paraphrase of a fact counts as lost, so"
         " label what must survive literally: numbers, names, dates.",
         example="Facts `port 8080`, `TLS 1.3`, `eu-west`; the merged text keeps the first two: 1/3 = 0.33",
+    ),
+    MetricEntry(
+        name="false_supersede",
+        compute=FromCase(_of_saves(_measure_false_supersede)),
+        family="write path",
+        summary="How many pairs of notes that are both true lose one of them?",
+        formula="pairs that are both true of which the older note was superseded / pairs that are both true",
+        lowest=0,
+        highest=1,
+        better=Better.LOWER,
+        cutoff=Cutoff.NONE,
+        parameters=(
+            Parameter(
+                name="facts",
+                meaning="whether a pair counts as well of which the older note stays and one of its facts was ended",
+                default="allow",
+                choices=("allow", "count"),
+            ),
+        ),
+        citation=_SAVES,
+        disagreement="Not 1 - precision of supersede: the whole is the pairs that are both true, which are those whose"
+        " labels accept store and not supersede.",
+        example="Four pairs that are both true: three stored beside each other, one superseded: 1/4 = 0.25",
     ),
 )
 register(__name__, ENTRIES)

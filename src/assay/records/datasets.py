@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from datetime import datetime
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from assay.errors import BadValue
@@ -149,6 +149,10 @@ class Case:
     """What a good answer must say or do, one demand each; for judges."""
     save: SaveTask | None = None
     """What is to be saved, where the case is a save and not a question."""
+    current_value: str | None = None
+    """The value that holds now of what is asked, as texts state it."""
+    outdated_values: tuple[str, ...] = ()
+    """Values that held before, as texts state them."""
 
     def __post_init__(self) -> None:
         require(self, values.short_label, "id")
@@ -163,6 +167,7 @@ class Case:
         require(self, one_of(FolderMode), "folder_mode")
         allow(self, values.moment, "harvested_at", "asked_at")
         object.__setattr__(self, "rubric", tuple(values.text(criterion, "rubric") for criterion in self.rubric))
+        self._check_values()
         if self.anchors is not None and self.anchors.answerable != self.answerable:
             raise BadValue(
                 f"case {self.id!r} is answerable and its anchors say it is not, or the other way round",
@@ -172,6 +177,20 @@ class Case:
         if twice:
             raise BadValue(
                 f"case {self.id!r} grades {twice[0]!r} twice by the same judge", remedy="Keep one of the two grades."
+            )
+
+    def _check_values(self) -> None:
+        allow(self, partial(values.text, empty=False), "current_value")
+        outdated = tuple(values.text(value, "outdated_values", empty=False) for value in self.outdated_values)
+        object.__setattr__(self, "outdated_values", outdated)
+        if outdated and self.current_value is None:
+            raise BadValue(
+                f"case {self.id!r} has outdated values and no current one", remedy="Name the value that holds now."
+            )
+        if self.current_value in outdated:
+            raise BadValue(
+                f"case {self.id!r} has {self.current_value!r} both as its current value and as an outdated one",
+                remedy="Remove one of the two.",
             )
 
     @property

@@ -259,6 +259,8 @@ class Retrieved:
     scores: tuple[float, ...] | None = None
     passages: tuple[RetrievedChunk, ...] = ()
     pinned: tuple[str, ...] = ()
+    outdated: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Statements that the system marks as no longer true, by the document that makes them."""
     stages: Mapping[str, float] = field(default_factory=dict)
     """Milliseconds by stage."""
     seen: Seen | None = None

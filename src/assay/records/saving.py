@@ -88,13 +88,16 @@ class Written:
     new_live: bool
     """Whether what was saved can be found, in a memory of its own or merged into another."""
     marked: bool = False
-    """Whether a `contradicts` edge joins the two."""
+    """Whether a `contradicts` edge joins the two, or a fact of the older note is shown as outdated."""
     kept: str = ""
     """The text that now holds what was saved; empty where it was turned away."""
+    ended: int = 0
+    """Facts of the older note that the save ended while the note stays."""
 
     def __post_init__(self) -> None:
         require(self, one_of(SaveDecision), "decided")
         require(self, values.flag, "old_live", "new_live", "marked")
+        require(self, values.count, "ended")
         require(self, values.text, "kept")
 
 

@@ -182,6 +182,8 @@ def take_in(engine: Engine, scope: Scope, dataset: Dataset, on_document: OnDocum
     if missing and dataset.edges:
         _link(engine, scope, dataset)
     _replace(engine, scope, dataset)
+    if missing and is_dated(dataset) and engine.flag_states(scope).enabled("reconsolidation", scope.principal):
+        _settle_facts(engine, scope)
     if len(missing) >= FOLD_FROM:
         engine.indexes.compact(scope)
 
@@ -232,6 +234,19 @@ def _replace(engine: Engine, scope: Scope, dataset: Dataset) -> None:
                     work.memories.update(replace(memory, superseded_at=at))
 
 
+def is_dated(dataset: Dataset) -> bool:
+    """Whether every document has a date, so that it is known which was written after which."""
+    return bool(dataset.documents) and all(document.dated for document in dataset.documents)
+
+
+def _settle_facts(engine: Engine, scope: Scope) -> None:
+    """End the facts that documents of a later date replace, as saves in the order of their dates would have."""
+    memories = list(_sources(engine, scope))
+    with engine.store.writing(scope) as work:
+        for start in range(0, len(memories), FOLD_FROM):
+            work.facts.settle(work.facts.topics_touched_by(memories[start : start + FOLD_FROM]))
+
+
 def _sources(engine: Engine, scope: Scope) -> dict[str, str]:
     """Every memory that came from a document, with the document's id; also those that were superseded."""
     found: dict[str, str] = {}
@@ -268,7 +283,7 @@ class AssaySystem(System):
         self._held = frozenset(self._document_of.values())
         self._memory_of = {document: memory for memory, document in self._document_of.items()}
         # A document without a date would count as written today, and be in no answer to an earlier question.
-        self._dated = bool(dataset.documents) and all(document.dated for document in dataset.documents)
+        self._dated = is_dated(dataset)
         self._searched: dict[str, EngineSearch] = {}
         self._telling = SearchHistory(
             engine=engine, scope=scope, dataset=dataset, held=self._held, document=self._document
@@ -317,6 +332,7 @@ class AssaySystem(System):
             scores=tuple(hit.score for hit in result.hits),
             passages=tuple(self._chunk(hit, passage) for hit, passage in shown),
             pinned=tuple(self._document(memory.memory_id) for memory in result.pinned),
+            outdated={self._document(hit.memory_id): marks for hit in result.hits if (marks := _marks(hit))},
             stages=stages,
             notes=result.degraded,
         )
@@ -373,6 +389,12 @@ class AssaySystem(System):
         """Close the engine where it is this system's own."""
         if self._close is not None:
             self._close()
+
+
+def _marks(hit: Hit) -> tuple[str, ...]:
+    """What a hit shows as no longer true; of a memory that was superseded, everything."""
+    whole = () if hit.superseded_at is None else (hit.title, hit.text)
+    return (*(fact.statement for fact in hit.outdated), *whole)
 
 
 def _describe_index(engine: Engine, scope: Scope, model: str, analysis: str) -> dict[str, Any]:
@@ -486,12 +508,14 @@ class AssaySaves(System):
             holder = None if outcome.memory_id is None else work.memories.find(outcome.memory_id)
             joined = work.edges.of(place.older)
         turned_away = outcome.decision is SaveDecision.REJECT
+        ended = sum(fact.memory_id == place.older for fact in outcome.outdated)
         return Written(
             decided=outcome.decision,
             old_live=older.superseded_at is None,
             new_live=not turned_away and holder is not None and holder.superseded_at is None,
-            marked=any(edge.kind is EdgeKind.CONTRADICTS for edge in joined),
+            marked=ended > 0 or any(edge.kind is EdgeKind.CONTRADICTS for edge in joined),
             kept="" if turned_away or holder is None else holder.body,
+            ended=ended,
         )
 
     def subject(self) -> Mapping[str, Any]:

@@ -17,6 +17,9 @@ HOLDING = {
     "cold_start_ratio@10": 0.70,
     "personalisation_lift@10": 0.001,
     "causal_chain_completeness@10": 0.61,
+    "current_fact@1": 0.75,
+    "current_fact@5": 0.90,
+    "stale_served@5": 0.0,
     "tier_precision@5": 0.5,
     "tier_precision(tier=important)@5": 0.4,
     "tier_precision(tier=normal)@5": 0.3,
@@ -43,6 +46,9 @@ def test_a_run_that_reaches_every_target_passes() -> None:
         ("cold_start_ratio@10", 0.699),
         ("personalisation_lift@10", 0.0),
         ("causal_chain_completeness@10", 0.60),
+        ("current_fact@1", 0.749),
+        ("current_fact@5", 0.899),
+        ("stale_served@5", 0.063),
     ],
 )
 def test_a_target_that_is_just_missed_fails(metric: str, value: float) -> None:

@@ -70,6 +70,7 @@ FLOORS = {
     "false_rejection_rate": 0.0,
     "contradiction_coexistence": 0.2,
     "stale_served_rate(per=search)@5": 0.2,
+    "false_supersede": 0.0,
 }
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,:]\d+)*(?!\w)")
 

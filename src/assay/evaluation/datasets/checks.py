@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import AssayError
 from assay.evaluation.run_metrics import floors_of
+from assay.metrics.current_facts import find_stating
 from assay.records.evidence import JudgmentSource
 from assay.text.terms import words
 
@@ -99,6 +100,7 @@ def misfits(dataset: Dataset) -> Iterator[Finding]:
         yield from _check_declared_relevance(dataset, case)
         yield from _dangling(dataset, case)
         yield from _top_chunk(dataset, case)
+        yield from _fact_values(dataset, case)
         yield from _nothing_to_find(dataset, case)
 
 
@@ -225,6 +227,23 @@ def _top_chunk(dataset: Dataset, case: Case) -> Iterator[Finding]:
     elif case.labels.get(ident, dataset.lowest_grade) < max(case.labels.values(), default=dataset.lowest_grade):
         message = f"top_1_chunk is of {ident!r}, and others have a higher grade"
         yield warning("top-chunk", where, message, "Grade it highest, or name another chunk.")
+
+
+def _fact_values(dataset: Dataset, case: Case) -> Iterator[Finding]:
+    """Values that no text states can be neither found nor served."""
+    if case.current_value is None or not dataset.documents:
+        return
+    where, stating = f"case {case.id}", find_stating(dataset.documents, case.current_value)
+    if not stating:
+        message = f"current_value {case.current_value!r} is stated by no document"
+        yield error("fact-value", where, message, "Write the value as the text states it.")
+    elif case.grades and not any(case.labels.get(ident, 0) >= dataset.relevance_level for ident in stating):
+        message = f"current_value {case.current_value!r} is stated by {some(stating)}, which is not relevant"
+        yield warning("fact-value", where, message, "Grade the document that states it, or correct the value.")
+    for value in case.outdated_values:
+        if not find_stating(dataset.documents, value):
+            message = f"outdated value {value!r} is stated by no document, so it can never be served"
+            yield warning("fact-value", where, message, "Write the value as the text states it, or remove it.")
 
 
 def _nothing_to_find(dataset: Dataset, case: Case) -> Iterator[Finding]:

@@ -12,6 +12,8 @@ Runs over an agent's memory:
     cold starts        a session without a history reaches 0.70 of one that has one
     sessions           the session's boost gains something
     reasons            over 0.60 of the chain behind a decision is shown
+    current facts      the first result states the value that holds now in 0.75 of the cases, one of five in 0.90
+    stale facts        no outdated value is shown without a mark or above the current one
     tiers              of what is shown, critical memories are right more often than important, these than normal ones
 
 A target that was not measured is inconclusive: this dataset requires all of them.
@@ -217,16 +219,18 @@ class Target(NamedTuple):
 
     metric: str
     least: str
-    """`more than` or `at least`."""
+    """`more than`, `at least` or `at most`."""
     value: float
     meaning: str
 
     def is_met_by(self, value: float) -> bool:
         """Whether a value reaches it."""
+        if self.least == AT_MOST:
+            return value <= self.value
         return value > self.value or (self.least == AT_LEAST and value == self.value)
 
 
-AT_LEAST, MORE_THAN = "at least", "more than"
+AT_LEAST, AT_MOST, MORE_THAN = "at least", "at most", "more than"
 
 
 def _target(metric: str, least: str, value: float, meaning: str) -> Target:
@@ -243,6 +247,9 @@ TARGETS = (
     _target("cold_start_ratio@10", AT_LEAST, 0.70, "of the warm reciprocal rank is reached by cold starts"),
     _target("personalisation_lift@10", MORE_THAN, 0.0, "of reciprocal rank is gained by the session's boost"),
     _target("causal_chain_completeness@10", MORE_THAN, 0.60, "of the chains behind decisions is shown"),
+    _target("current_fact@1", AT_LEAST, 0.75, "of the questions have the current value in the first result"),
+    _target("current_fact@5", AT_LEAST, 0.90, "of the questions have the current value in the first five results"),
+    _target("stale_served@5", AT_MOST, 0.0, "of the questions are shown an outdated value unmarked or on top"),
 )
 
 

@@ -198,6 +198,8 @@ def _read_retrieved(found: Plain) -> Retrieved:
     for name in ("pinned", "notes", "scores"):
         if name in known:
             known[name] = tuple(known[name])
+    if "outdated" in known:
+        known["outdated"] = _tuples(known["outdated"])
     known["passages"] = _chunks(known.get("passages", []))
     if "seen" in known:
         known["seen"] = _read_seen(known["seen"])
