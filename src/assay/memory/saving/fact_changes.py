@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from itertools import groupby
 from typing import NamedTuple
 
 from assay.memory.saving.neighbours import Neighbour, Pair, Verdict, is_protected
 from assay.memory.saving.preparing import Prepared
-from assay.records import MemoryRecord
+from assay.records import Draft, MemoryRecord
 from assay.records.memory import INGESTED_WITH
 from assay.storage import StoredFact, Work
 from assay.storage.repositories.facts import replaces_value
@@ -33,6 +34,8 @@ class ReplacedFact(NamedTuple):
     statement: str
     value: str
     now: str
+    since: date | None
+    """The day that the draft names, from which the new value holds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,7 +59,12 @@ def compare_facts(
     if draft.written_with == INGESTED_WITH:
         return NOTHING
     stated = {fact.topic: fact for fact in read_facts(draft.body, title=draft.title)}
-    rivals = [fact for fact in work.facts.on_topics(list(stated)) if fact.holds and fact.memory_id not in set(known)]
+    spared = set(known)
+    rivals = [
+        fact
+        for fact in work.facts.on_topics(list(stated))
+        if fact.holds and fact.memory_id not in spared and not _came_later(fact, draft)
+    ]
     conflicts = sorted((fact for fact in rivals if _differs(stated[fact.topic], fact)), key=lambda fact: fact.memory_id)
     if not conflicts:
         return NOTHING
@@ -93,6 +101,11 @@ def add_neighbours(near: Sequence[Neighbour], by_fact: Sequence[Neighbour]) -> l
 
 def _ids(near: Iterable[Neighbour]) -> set[str]:
     return {neighbour.memory.id for neighbour in near}
+
+
+def _came_later(fact: StoredFact, draft: Draft) -> bool:
+    """Whether a fact is newer than a draft that says since when it holds."""
+    return draft.valid_from is not None and fact.written_at > draft.valid_from
 
 
 def _differs(new: StatedFact, old: StoredFact) -> bool:
@@ -150,6 +163,7 @@ class _Change:
                 statement=self.memory.body[fact.start : fact.stop].strip(),
                 value=fact.shown,
                 now=self.stated[fact.topic].shown,
+                since=self.stated[fact.topic].since,
             )
             for fact in self.conflicts
             if replaces_value(self.stated[fact.topic], fact)

@@ -166,8 +166,17 @@ def _with_mark(memory: MemoryRecord, mark: Mapping[str, Any] | None) -> MemoryRe
 class Restorer:
     """Takes back what a save did to one memory."""
 
-    def __init__(self, *, store: Store, preparer: Preparer, clock: Clock, model: Callable[[], str | None]) -> None:
+    def __init__(
+        self,
+        *,
+        store: Store,
+        preparer: Preparer,
+        clock: Clock,
+        model: Callable[[], str | None],
+        may_end_facts: bool = False,
+    ) -> None:
         self._store = store
+        self._may_end_facts = may_end_facts
         self._preparer = preparer
         self._clock = clock
         self._model = model
@@ -250,7 +259,7 @@ class Restorer:
             if model is not None and work.vectors.active() is None:
                 work.vectors.activate(model)
             work.memories.update(shown, pieces, vectors=prepared.chunk_vectors(), model=model)
-            settle_facts(work, [memory.id], may_end=True)
+            settle_facts(work, [memory.id], may_end=self._may_end_facts)
             edges = restore_edges(work, memory)
             found = "searches find it" if shown.superseded_at is None else "it is superseded, as it was before"
             outcome = SaveOutcome(
@@ -278,7 +287,7 @@ class Restorer:
             if model is not None and work.vectors.active() is None:
                 work.vectors.activate(model)
             work.memories.update(held, pieces, vectors=prepared.chunk_vectors(), model=model)
-            settle_facts(work, [memory.id], may_end=True)
+            settle_facts(work, [memory.id], may_end=self._may_end_facts)
             outcome = SaveOutcome(
                 save_id=self._store.ids.new("sv"),
                 decision=SaveDecision.STORE,

@@ -10,8 +10,8 @@ again, and nothing can be left behind.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, time
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, date, datetime, time
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -25,7 +25,8 @@ from assay.text.facts import StatedFact, is_same_value, read_facts
 from assay.text.relations import RelationKind
 
 MOST_ON_A_TOPIC = 500
-"""Facts compared at a time, the newest: a diary that states one thing every day must not stop a save."""
+"""Facts on one topic that are compared: those that hold, then the newest of those that ended. A diary that states one
+thing every day must not stop a save, and what it states must not push other facts out of sight."""
 
 
 class StoredFact(NamedTuple):
@@ -59,6 +60,8 @@ class StoredFact(NamedTuple):
     """When its memory was superseded."""
     ever_held: bool
     """False for a memory that is forgotten or in quarantine."""
+    written_at: datetime
+    """Since when its memory holds. It orders facts: a day that a sentence names only says from when the value counts."""
 
     @property
     def holds(self) -> bool:
@@ -85,11 +88,19 @@ _JOINED = select(
     memories.c.superseded_at,
     memories.c.valid_from.label("memory_valid_from"),
 ).join(memories, _OWN)
-_NEWEST_FIRST = (memory_facts.c.valid_from.desc(), memories.c.number.desc(), memory_facts.c.position.desc())
+_NEWEST_FIRST = (memories.c.valid_from.desc(), memories.c.number.desc(), memory_facts.c.position.desc())
+_PLACE = (
+    func.row_number()
+    .over(partition_by=memory_facts.c.topic, order_by=(memory_facts.c.valid_to.is_not(None), *_NEWEST_FIRST))
+    .label("place")
+)
+_PLACED = (
+    _JOINED.add_columns(_PLACE).where(mine(memory_facts), among(memory_facts.c.topic, "topics")).subquery("placed")
+)
 _ON_TOPICS = (
-    _JOINED.where(mine(memory_facts), among(memory_facts.c.topic, "topics"))
-    .order_by(*_NEWEST_FIRST)
-    .limit(MOST_ON_A_TOPIC)
+    select(_PLACED)
+    .where(_PLACED.c.place <= MOST_ON_A_TOPIC)
+    .order_by(_PLACED.c.memory_valid_from.desc(), _PLACED.c.memory_number.desc(), _PLACED.c.position.desc())
 )
 _OF_MEMORIES = _JOINED.where(mine(memory_facts), among(memory_facts.c.memory_id, "ids")).order_by(
     memory_facts.c.memory_id, memory_facts.c.position
@@ -174,16 +185,17 @@ class Facts(Repository):
                 stops = end is not None and fact.valid_to is None
                 if stops and not may_end:
                     continue
-                if (fact.valid_to, fact.ended_by) != ((None, None) if end is None else (end.valid_from, end.memory_id)):
-                    self._set_end(fact, end)
-                if stops and end is not None:
-                    ended.append(fact._replace(valid_to=end.valid_from, ended_by=end.memory_id))
+                settled = _set_end(fact, end)
+                if settled != fact:
+                    self._write_end(settled)
+                if stops:
+                    ended.append(settled)
         return ended
 
-    def _set_end(self, fact: StoredFact, end: StoredFact | None) -> None:
+    def _write_end(self, fact: StoredFact) -> None:
         table = memory_facts.c
         chosen = (self._mine(memory_facts), table.memory_id == fact.memory_id, table.position == fact.position)
-        values = {"valid_to": None, "ended_by": None} if end is None else _end_values(end)
+        values = {"valid_to": fact.valid_to, "ended_by": fact.ended_by}
         self._connection.execute(update(memory_facts).where(*chosen).values(values))
 
     def _rows_of(self, memory: MemoryRecord) -> Iterator[dict[str, Any]]:
@@ -195,26 +207,27 @@ class Facts(Repository):
                 "memory_id": memory.id,
                 "position": position,
                 **_columns(fact),
-                "valid_from": start_of_validity(fact, memory.valid_from),
+                "valid_from": start_of_validity(fact.since, memory.valid_from),
                 "valid_to": None,
                 "ended_by": None,
                 "confirmed_at": None,
             }
 
 
-def start_of_validity(fact: StatedFact, saved_at: datetime) -> datetime:
+def start_of_validity(since: date | None, written_at: datetime) -> datetime:
     """Return since when a fact holds: the day that it names, unless that is to come, else when its memory does."""
-    if fact.since is None:
-        return saved_at
-    return min(datetime.combine(fact.since, time(), UTC), saved_at)
+    return written_at if since is None else min(datetime.combine(since, time(), UTC), written_at)
 
 
 def _columns(fact: StatedFact) -> dict[str, Any]:
     return {name: value for name, value in fact._asdict().items() if name != "since"} | {"kind": str(fact.kind)}
 
 
-def _end_values(end: StoredFact) -> Mapping[str, Any]:
-    return {"valid_to": end.valid_from, "ended_by": end.memory_id}
+def _set_end(fact: StoredFact, end: StoredFact | None) -> StoredFact:
+    if end is None:
+        return fact._replace(valid_to=None, ended_by=None)
+    # The later sentence may name a day before the earlier one was written: then that never held.
+    return fact._replace(valid_to=max(end.valid_from, fact.valid_from), ended_by=end.memory_id)
 
 
 def _stored(row: Any) -> StoredFact:
@@ -228,6 +241,7 @@ def _stored(row: Any) -> StoredFact:
         protected=not by_program or row.tier == Tier.CONSTITUTIONAL,
         superseded_at=row.superseded_at,
         ever_held=row.superseded_at is None or row.superseded_at != row.memory_valid_from,
+        written_at=row.memory_valid_from,
     )
 
 
@@ -245,7 +259,7 @@ def ends(new: StoredFact, old: StoredFact) -> bool:
     """Whether a fact that came later ends an earlier one on the same topic."""
     if new.memory_id == old.memory_id or not new.ever_held or (new.by_program and old.protected):
         return False
-    if old.confirmed_at is not None and new.valid_from <= old.confirmed_at:
+    if old.confirmed_at is not None and new.written_at <= old.confirmed_at:
         return False
     return replaces_value(new, old)
 
