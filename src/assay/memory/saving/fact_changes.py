@@ -86,21 +86,24 @@ def compare_facts(
     return FactChanges(neighbours=tuple(neighbours), outdated=tuple(outdated))
 
 
+_WEAKER = frozenset({Verdict.STORE, Verdict.CONTRADICTS, Verdict.REJECT, Verdict.MERGE})
+"""Verdicts on whole texts that give way to what facts say."""
+
+
 def add_neighbours(near: Sequence[Neighbour], by_fact: Sequence[Neighbour]) -> list[Neighbour]:
     """Return the neighbours with those found by fact; of a memory found both ways, the stronger verdict."""
-    found = {neighbour.memory.id: neighbour for neighbour in by_fact}
-    weak = (Verdict.STORE, Verdict.CONTRADICTS, Verdict.REJECT, Verdict.MERGE)
-    joined = [
-        found.pop(neighbour.memory.id)
-        if neighbour.memory.id in found and neighbour.verdict in weak and neighbour.verdict is not Verdict.SUPERSEDE
-        else neighbour
-        for neighbour in near
-    ]
-    return [*joined, *(neighbour for neighbour in found.values() if neighbour.memory.id not in _ids(joined))]
-
-
-def _ids(near: Iterable[Neighbour]) -> set[str]:
-    return {neighbour.memory.id for neighbour in near}
+    decided = {neighbour.memory.id for neighbour in near if neighbour.verdict not in _WEAKER}
+    found = {neighbour.memory.id: neighbour for neighbour in by_fact if neighbour.memory.id not in decided}
+    joined: set[str] = set()
+    kept: list[Neighbour] = []
+    for neighbour in near:
+        # A memory may stand here twice: as a whole, and with one paragraph of it.
+        if neighbour.memory.id not in found:
+            kept.append(neighbour)
+        elif neighbour.memory.id not in joined:
+            joined.add(neighbour.memory.id)
+            kept.append(found[neighbour.memory.id])
+    return [*kept, *(neighbour for memory_id, neighbour in found.items() if memory_id not in joined)]
 
 
 def _came_later(fact: StoredFact, draft: Draft) -> bool:

@@ -266,7 +266,7 @@ class Saver:
         return self._model()
 
     def may_end_facts(self, scope: Scope) -> bool:
-        """Whether later facts end earlier ones: reconsolidation is on, and the store was copied before its first use."""
+        """Whether later facts end earlier ones: reconsolidation is on, and was activated (with a checkpoint) before."""
         with self._store.reading(scope) as work:
             state = self._flags.states(work)[RECONSOLIDATION]
         return state.enabled(scope.principal) and state.activated_at is not None

@@ -61,7 +61,7 @@ class StoredFact(NamedTuple):
     ever_held: bool
     """False for a memory that is forgotten or in quarantine."""
     written_at: datetime
-    """Since when its memory holds. It orders facts: a day that a sentence names only says from when the value counts."""
+    """Since when its memory holds: the order of facts. A day that a sentence names only says from when a value counts."""
 
     @property
     def holds(self) -> bool:
@@ -128,13 +128,11 @@ class Facts(Repository):
 
     def read_again(self, memory: MemoryRecord) -> None:
         """Replace the facts of a memory by what its text states, by the rules of this version."""
-        own = (self._mine(memory_facts), memory_facts.c.memory_id == memory.id)
-        confirmed = select(func.max(memory_facts.c.confirmed_at)).where(*own)
-        confirmed_at = self._connection.execute(confirmed).scalar_one_or_none()
+        confirmed_at = self.confirmed_at(memory.id)
         self.remove(memory.id)
         self.keep([memory])
         if confirmed_at is not None:
-            self._connection.execute(update(memory_facts).where(*own).values(confirmed_at=confirmed_at))
+            self.set_confirmed(memory.id, confirmed_at)
 
     def remove(self, memory_id: str) -> None:
         """Delete the facts of a memory; what they ended holds again once its topics are settled."""
@@ -144,10 +142,22 @@ class Facts(Repository):
     def confirm(self, memory_id: str, at: datetime) -> list[StoredFact]:
         """Let every fact of a memory hold again, whatever was written before; return those that had ended."""
         ended = [fact for fact in self.of_memories([memory_id]) if fact.valid_to is not None]
-        own = (self._mine(memory_facts), memory_facts.c.memory_id == memory_id)
-        self._connection.execute(update(memory_facts).where(*own).values(confirmed_at=at))
+        self.set_confirmed(memory_id, at)
         self.settle(self.topics_touched_by([memory_id]), may_end=False)
         return ended
+
+    def set_confirmed(self, memory_id: str, at: datetime) -> None:
+        """Note when a person said that the facts of a memory hold; its topics have to be settled afterwards."""
+        own = (self._mine(memory_facts), memory_facts.c.memory_id == memory_id)
+        self._connection.execute(update(memory_facts).where(*own).values(confirmed_at=at))
+
+    def confirmed_at(self, memory_id: str) -> datetime | None:
+        """Return when a person said that the facts of a memory hold after all; None if nobody did."""
+        own = (self._mine(memory_facts), memory_facts.c.memory_id == memory_id)
+        found: datetime | None = self._connection.execute(
+            select(func.max(memory_facts.c.confirmed_at)).where(*own)
+        ).scalar_one_or_none()
+        return found
 
     def topics_touched_by(self, memory_ids: Sequence[str]) -> list[str]:
         """Return the topics on which these memories state something, or ended something."""
