@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from tests.storage import samples
@@ -18,7 +19,7 @@ PROGRAM = {RESERVED: {"automated": True}}
 OWNER = "bill owner"
 
 
-def put(work: Work, memory_id: str, body: str, *, day: int = 0, **given: object) -> MemoryRecord:
+def put(work: Work, memory_id: str, body: str, *, day: int = 0, **given: Any) -> MemoryRecord:
     """Add a memory that was written so many days after the first."""
     at = START + timedelta(days=day)
     memory = note(memory_id, **({"body": body, "created_at": at, "updated_at": at, "valid_from": at} | given))
@@ -126,7 +127,7 @@ def test_read_again_keeps_what_was_confirmed_and_drops_what_the_text_states_no_m
         assert ends(work) == {"m_1": None}
 
 
-def quarantined(superseded_at: datetime) -> dict[str, object]:
+def quarantined(superseded_at: datetime) -> dict[str, Any]:
     return {"superseded_at": superseded_at, "metadata": {RESERVED: {QUARANTINED_MARK: ["orders"]}}}
 
 
@@ -157,7 +158,7 @@ def test_a_superseded_memory_still_ended_what_was_there_before_it(store: Store, 
     "protected", [{}, {"metadata": PROGRAM, "tier": Tier.CONSTITUTIONAL}, {"written_with": INGESTED_WITH}]
 )
 def test_a_program_ends_no_fact_of_a_person_and_no_constitutional_one(
-    store: Store, scope: Scope, protected: dict[str, object]
+    store: Store, scope: Scope, protected: dict[str, Any]
 ) -> None:
     with store.writing(scope) as work:
         put(work, "m_0", "The owner of billing is Ada.", **protected)

@@ -37,6 +37,8 @@ from assay.text.relations import (
 from assay.text.terms import normalise_phrase, stems_of, words
 from assay.text.wording import MONTHS, wording, words_of
 
+FACTS_VERSION = "1"
+"""Of these rules. Stored facts that were read by another version are read again by `assay index compact`."""
 MOST_FACTS = 200
 """Facts read of one text; a longer document has its first ones."""
 LONGEST_SENTENCE = 400

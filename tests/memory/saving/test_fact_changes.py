@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from tests.memory.saving.conftest import MakeSaver, draft
@@ -99,12 +100,12 @@ def test_a_relation_with_several_values_changes_nothing(saver: Saver, store: Sto
     assert holds(store, scope, old, new) == [True, True]
 
 
-@pytest.mark.parametrize("automated, tier", [(False, Tier.NORMAL), (True, Tier.CONSTITUTIONAL)])
+@pytest.mark.parametrize("protected", [{}, {"automated": True, "tier": Tier.CONSTITUTIONAL}])
 @pytest.mark.parametrize("body", [LONGER.body, "The limit of the gateway is 100 requests."])
 def test_a_program_ends_no_fact_of_a_person_and_no_constitutional_one(
-    saver: Saver, store: Store, scope: Scope, automated: bool, tier: Tier, body: str
+    saver: Saver, store: Store, scope: Scope, protected: dict[str, Any], body: str
 ) -> None:
-    old = saver.save(scope, draft("Gateway", body, automated=automated, tier=tier), gated=False)
+    old = saver.save(scope, draft("Gateway", body, **protected), gated=False)
     new = saver.save(scope, Draft(title="Quota raised", body=RAISED.body, automated=True))
     assert (new.superseded, new.outdated, new.contradicts) == ((), (), (old.memory_id,))
     assert holds(store, scope, old, new) == [True, True]
@@ -131,7 +132,7 @@ def test_with_reconsolidation_off_nothing_ends(make_saver: MakeSaver, flags: Fla
     flags.turn(store, scope, "reconsolidation", "off")
     old, longer = saver.save(scope, FIGARO), saver.save(scope, LONGER)
     new, raised = saver.save(scope, KYD), saver.save(scope, RAISED)
-    assert new.superseded == raised.outdated == ()
+    assert (new.superseded, raised.outdated) == ((), ())
     saver.forget(scope, str(raised.memory_id))
     saver.restore(scope, str(raised.memory_id))
     assert holds(store, scope, old, longer, new, raised) == [True, True, True, True]

@@ -61,7 +61,7 @@ class StoredFact(NamedTuple):
     ever_held: bool
     """False for a memory that is forgotten or in quarantine."""
     written_at: datetime
-    """Since when its memory holds: the order of facts. A day that a sentence names only says from when a value counts."""
+    """Since when its memory holds: the order of facts. A day that a sentence names says from when its value counts."""
 
     @property
     def holds(self) -> bool:
