@@ -18,4 +18,5 @@
 - `rescanning`: masks secrets that an older version stored.
 - `retention`: moves old searches and feedback to an archive.
 - `reembedding`: changes the embedding model.
+- `fact_reading`: reads the facts of stored memories again, after the rules changed.
 """

@@ -19,7 +19,7 @@ from assay.clock import Clock
 from assay.embedding.wrappers import OnDemandEmbedder
 from assay.errors import InputError
 from assay.flags import Flags, FlagStates
-from assay.index import Indexes
+from assay.index import Folded, Indexes
 from assay.memory.learning.repeated_searches import ComparedQuery, RepeatedSearches
 from assay.memory.searching import Searcher
 from assay.records import (
@@ -48,6 +48,7 @@ from assay.records.saving import Exported, ExportFormat, ImportFormat, ImportRep
 from assay.storage import Store
 
 if TYPE_CHECKING:
+    from assay.memory.fact_reading import FactsRead
     from assay.memory.forgetting import Forgetting
     from assay.memory.health import Health
     from assay.memory.importing import ImportOptions, OnProgress
@@ -435,7 +436,18 @@ class Engine:
 
         if self.embedder is None:
             raise InputError("the settings name no embedder", remedy="Set embedder.kind to minilm, for example.")
+        self.read_facts_again(scope)
         return reembed(self.store, scope, self.embedder, progress=progress)
+
+    def compact(self, scope: Scope) -> tuple[Folded, FactsRead | None]:
+        """Fold what came later into a new base of the indexes, and read facts again if the rules changed."""
+        return self.indexes.compact(scope), self.read_facts_again(scope)
+
+    def read_facts_again(self, scope: Scope) -> FactsRead | None:
+        """Read the facts of every memory again if that was not done by this version; None: nothing to do."""
+        from assay.memory.fact_reading import read_facts_again  # noqa: PLC0415 - see the module's docstring
+
+        return read_facts_again(self.store, scope, may_end=self.saver.may_end_facts(scope))
 
     def keep_up(self, scope: Scope) -> bool:
         """Re-embed in the background if the model has changed; return whether re-embedding was started.

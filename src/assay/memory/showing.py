@@ -11,7 +11,20 @@ from typing import NamedTuple
 
 from assay.errors import BadValue
 from assay.memory.rights import check_readable
-from assay.records import Edge, EdgeKind, MemoryStatus, Reason, SaveLine, Scope, ShownEdge, ShownMemory, Why, line_of
+from assay.records import (
+    Edge,
+    EdgeKind,
+    MemoryRecord,
+    MemoryStatus,
+    Reason,
+    SaveLine,
+    Scope,
+    ShownEdge,
+    ShownFact,
+    ShownMemory,
+    Why,
+    line_of,
+)
 from assay.storage import SaveRecord, Store, Work
 
 # --- The graph: link two memories, and trace the reasons behind one ---
@@ -140,6 +153,7 @@ def show(work: Work, memory_id: str) -> ShownMemory:
         edges=tuple(_edges(work, memory_id)),
         versions=tuple(map(line_of, work.memories.by_source(memory.source_id))) if memory.source_id else (),
         saves=tuple(map(_save, reversed(work.saves.of(memory_id)))),
+        facts=tuple(_facts(work, memory)),
         quarantined=quarantine_reasons(memory),
         forgotten=restoring.describe_forgotten(memory) if memory.status is MemoryStatus.FORGOTTEN else None,
     )
@@ -152,6 +166,27 @@ def _edges(work: Work, memory_id: str) -> list[ShownEdge]:
         found = work.memories.find(other)
         shown.append(ShownEdge(edge=edge, other_id=other, other_title="" if found is None else found.title))
     return shown
+
+
+def _facts(work: Work, memory: MemoryRecord) -> list[ShownFact]:
+    own = work.facts.of_memories([memory.id])
+    enders = sorted({fact.ended_by for fact in own if fact.ended_by is not None})
+    instead = {(fact.memory_id, fact.topic): fact.shown for fact in work.facts.of_memories(enders)}
+    return [
+        ShownFact(
+            statement=memory.body[fact.start : fact.stop],
+            subject=fact.subject,
+            relation=fact.relation,
+            value=fact.shown,
+            negated=fact.negated,
+            valid_from=fact.valid_from,
+            valid_to=fact.valid_to,
+            ended_by=fact.ended_by,
+            now=instead.get((fact.ended_by or "", fact.topic), ""),
+            confirmed_at=fact.confirmed_at,
+        )
+        for fact in own
+    ]
 
 
 def _save(save: SaveRecord) -> SaveLine:

@@ -67,7 +67,7 @@ from assay.records.evidence import (
     RunType,
     ShadowRun,
 )
-from assay.records.facts import OutdatedFact
+from assay.records.facts import OutdatedFact, ShownFact
 from assay.records.maintenance import Erased, ErasedMemory, ErasurePlan, Forget, Titled
 from assay.records.memory import (
     Author,
@@ -259,6 +259,7 @@ __all__ = [
     "SessionTotals",
     "ShadowRun",
     "ShownEdge",
+    "ShownFact",
     "ShownMemory",
     "Stage",
     "Step",

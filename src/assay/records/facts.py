@@ -1,4 +1,4 @@
-"""Facts of memories that hold no longer, as results show them."""
+"""Facts of memories, and which of them hold no longer, as results show them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from assay.records import values
-from assay.records.fields import require
+from assay.records.fields import allow, require
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,3 +32,31 @@ class OutdatedFact:
     def __post_init__(self) -> None:
         require(self, values.identifier, "memory_id", "by")
         require(self, values.moment, "since")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShownFact:
+    """A fact that a memory states, with its validity."""
+
+    statement: str
+    """The sentence."""
+    subject: str
+    """Who or what it is about, in one spelling."""
+    relation: str
+    value: str
+    """The value as it was written."""
+    negated: bool = False
+    """Whether the sentence says that the value does not hold."""
+    valid_from: datetime
+    valid_to: datetime | None = None
+    """When another fact took its place; None: it holds."""
+    ended_by: str | None = None
+    """The memory that states what holds instead."""
+    now: str = ""
+    """The value that took its place, as that memory writes it."""
+    confirmed_at: datetime | None = None
+    """When a person said that it holds after all."""
+
+    def __post_init__(self) -> None:
+        require(self, values.moment, "valid_from")
+        allow(self, values.moment, "valid_to", "confirmed_at")

@@ -13,6 +13,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from assay.records import values
+from assay.records.facts import ShownFact
 from assay.records.fields import allow, one_of, require
 from assay.records.memory import Chunk, Edge, EdgeKind, MemoryRecord, MemoryStatus, Tier
 from assay.records.saving import ForgottenMemory, SaveDecision
@@ -142,6 +143,8 @@ class ShownMemory:
     """Every memory of the same source, oldest first; empty when it has no source."""
     saves: tuple[SaveLine, ...]
     """The decisions that led to it, oldest first."""
+    facts: tuple[ShownFact, ...] = ()
+    """What it states, in order, and until when that held."""
     quarantined: tuple[str, ...] = ()
     """Why no search finds it; nothing when searches do."""
     forgotten: ForgottenMemory | None = None

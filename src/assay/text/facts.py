@@ -37,6 +37,8 @@ from assay.text.relations import (
 from assay.text.terms import normalise_phrase, stems_of, words
 from assay.text.wording import MONTHS, wording, words_of
 
+FACTS_VERSION = "1"
+"""Of these rules. Stored facts that were read by another version are read again by `assay index compact`."""
 MOST_FACTS = 200
 """Facts read of one text; a longer document has its first ones."""
 LONGEST_SENTENCE = 400
@@ -268,26 +270,21 @@ def _take_apart(text: str, title: str) -> _Parts | None:
 
 
 def _by_verb(text: str) -> _Parts | None:
-    """A verb of the table between a subject and a value; the one that stands first."""
-    copula = _COPULA.search(text)
-    relative = _RELATIVE.search(text)
-    for verb in VERB_RELATIONS:
-        found = verb.pattern.search(text)
-        if found is None or (relative is not None and relative.start() < found.start()):
-            continue
-        if copula is not None and copula.start() < found.start():
-            continue
-        subject, value = text[: found.start()].strip(), text[found.end() :].strip()
+    """A verb of the table between a subject and a value; the one that stands first, and of those the first listed."""
+    others = (_COPULA.search(text), _RELATIVE.search(text))
+    limit = min((found.start() for found in others if found is not None), default=len(text))
+    found_verbs = ((verb, found) for verb in VERB_RELATIONS if (found := verb.pattern.search(text)) is not None)
+    for verb, found in sorted(found_verbs, key=lambda pair: pair[1].start()):
+        if found.start() > limit:
+            return None
+        value = text[found.end() :].strip()
         relation = verb.relation or " ".join(words(found[0]))
         noun = _THE_OF.match(value)
         if noun is not None:
-            value, relation = (
-                value[noun.end() :],
-                f"{relation} {noun['noun']}" if verb.relation != "located in" else relation,
-            )
-        if verb.exact_only and not _EXACT.search(value):
-            continue
-        return _Parts(subject, relation, value, verb.kind)
+            value = value[noun.end() :]
+            relation = relation if verb.relation == "located in" else f"{relation} {noun['noun']}"
+        if not verb.exact_only or _EXACT.search(value):
+            return _Parts(text[: found.start()].strip(), relation, value, verb.kind)
     return None
 
 

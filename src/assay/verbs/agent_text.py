@@ -34,7 +34,12 @@ def read_context(context: PackedContext) -> str:
 def read_memory(shown: ShownMemory) -> str:
     """Return a memory's title and text, and where the text goes on."""
     more = "" if shown.next_offset is None else f"\n\n(the text goes on at offset {shown.next_offset})"
-    return f"# {shown.memory.title} (id {shown.memory.id})\n\n{shown.memory.body}{more}"
+    outdated = "".join(
+        f'\n\nOutdated since {fact.valid_to:%Y-%m-%d}: "{fact.statement}" Now: "{fact.now}" ({fact.ended_by})'
+        for fact in shown.facts
+        if fact.valid_to is not None
+    )
+    return f"# {shown.memory.title} (id {shown.memory.id})\n\n{shown.memory.body}{more}{outdated}"
 
 
 def _entry(hit: Hit) -> str:

@@ -29,9 +29,24 @@ def put_in_turn(shelf: Shelf, *memories: MemoryRecord, end: bool = True) -> None
 def fact(memory_id: str, value: str, *, hours: int, by_program: bool = False, protected: bool = True) -> ServedFact:
     began = FixedClock().now() + timedelta(hours=hours)
     return ServedFact(
-        memory_id, 0, "ada citi work", value, value, False, 0, 10, began, None, None, None, hours, by_program,
-        protected, True,
-    )  # fmt: skip
+        memory_id=memory_id,
+        position=0,
+        topic="ada citi work",
+        value=value,
+        shown=value,
+        negated=False,
+        start=0,
+        stop=10,
+        valid_from=began,
+        valid_to=None,
+        ended_by=None,
+        restated_at=None,
+        memory_number=hours,
+        by_program=by_program,
+        protected=protected,
+        in_current_memory=True,
+        written_at=began,
+    )
 
 
 def test_of_two_views_the_newer_comes_first_and_the_explanation_says_why(shelf: Shelf) -> None:

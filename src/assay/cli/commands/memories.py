@@ -37,6 +37,7 @@ from assay.records import (
     SaveDecision,
     SaveOutcome,
     ShownEdge,
+    ShownFact,
     ShownMemory,
     Tier,
     TierChange,
@@ -133,6 +134,10 @@ def describe_save(outcome: SaveOutcome) -> list[str]:
     if outcome.held_off:
         lines.append(f"  {outcome.held_off}")
     lines += [f"  contradicts {other}; both stay" for other in outcome.contradicts]
+    lines += [
+        f'  outdated in {fact.memory_id}: "{fact.value}", now "{fact.now}"; undo: assay restore {fact.memory_id}'
+        for fact in outcome.outdated
+    ]
     lines += [f"  doubtful: {step.detail}" for step in outcome.steps if step.decision == "warn"]
     if outcome.would_reject and not outcome.quarantined:
         lines.append(f"  the gate only warns for now; it would have said: {outcome.would_reject}")
@@ -201,7 +206,7 @@ def register_show(app: typer.Typer) -> None:
 
     @command(app, "show")
     def show(surface: Surface, memory_id: IdArgument) -> None:
-        """Show a memory with its chunks, edges, versions and the decisions that led to it."""
+        """Show a memory with its chunks, facts, edges, versions and the decisions that led to it."""
         found = surface.call(reading.SHOW, memory_id=memory_id)
         surface.show(reading.SHOW, found, "\n".join(_format_show(found)))
 
@@ -219,6 +224,8 @@ def _format_show(found: ShownMemory) -> Iterator[str]:
     yield from ("", found.memory.body.rstrip(), "")
     yield f"{len(found.chunks)} chunks, {sum(chunk.token_count for chunk in found.chunks):,} tokens"
     yield from (f"  {chunk.position}  {chunk.token_count:>4}  {chunk.heading_path}" for chunk in found.chunks)
+    if found.facts:
+        yield from ("facts", *grid([_fact(fact) for fact in found.facts], indent="  "))
     if found.edges:
         yield from ("edges", *(f"  {_edge(edge)}" for edge in found.edges))
     if len(found.versions) > 1:
@@ -245,6 +252,14 @@ def _show_facts(memory: MemoryRecord) -> Iterator[tuple[str, str]]:
         "written": f"{memory.written_by} with {memory.written_with}" if memory.written_with else memory.written_by,
     }
     yield from ((name, value) for name, value in facts.items() if value)
+
+
+def _fact(fact: ShownFact) -> tuple[str, str, str]:
+    value = f"not {fact.value}" if fact.negated else fact.value
+    since = f"since {fact.valid_from:%Y-%m-%d}"
+    if fact.valid_to is not None:
+        since = f'outdated {fact.valid_to:%Y-%m-%d}, now "{fact.now}" ({fact.ended_by})'
+    return f"{fact.subject} {fact.relation}".strip(), value, since
 
 
 def _edge(one: ShownEdge) -> str:

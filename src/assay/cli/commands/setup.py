@@ -314,15 +314,19 @@ def register_index(app: typer.Typer) -> None:
 
     @command(group, "compact")
     def compact(surface: Surface) -> None:
-        """Fold what came later into a new base; searches go on meanwhile."""
+        """Fold what came later into a new base, and read facts again after an upgrade; searches go on meanwhile."""
         with wiring.open_engine(surface.settings, create=False) as engine:
-            done = engine.indexes.compact(surface.scope)
+            done, facts = engine.compact(surface.scope)
             found = plain(engine.indexes.status(surface.scope))
-        surface.result({"compacted": plain(done), "status": found}, "\n".join(_facts(found)))
+        lines = _facts(found)
+        if facts is not None:
+            lines.append(f"read {facts.facts:,} facts of {facts.memories:,} memories; {facts.ended:,} are outdated now")
+        read = None if facts is None else facts._asdict()
+        surface.result({"compacted": plain(done), "facts": read, "status": found}, "\n".join(lines))
 
     @command(group, "reembed")
     def reembed(surface: Surface) -> None:
-        """Make vectors of the configured model for every chunk, then let search use them."""
+        """Make vectors of the configured model for every chunk, then let search use them. Facts are read again too."""
         with wiring.open_engine(surface.settings, create=False) as engine, _progress(surface) as progress:
             state = engine.reembed(surface.scope, progress=progress)
         surface.result(plain(state), f"{state.done:,} of {state.chunks:,} chunks have vectors of {state.model}")

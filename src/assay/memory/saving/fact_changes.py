@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from itertools import groupby
 from typing import NamedTuple
 
 from assay.memory.saving.neighbours import Neighbour, Pair, Verdict, is_protected
 from assay.memory.saving.preparing import Prepared
-from assay.records import MemoryRecord
+from assay.records import Draft, MemoryRecord
 from assay.records.memory import INGESTED_WITH
 from assay.storage import StoredFact, Work
 from assay.storage.repositories.facts import replaces_value
@@ -33,6 +34,8 @@ class ReplacedFact(NamedTuple):
     statement: str
     value: str
     now: str
+    since: date | None
+    """The day that the draft names, from which the new value holds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,7 +59,12 @@ def compare_facts(
     if draft.written_with == INGESTED_WITH:
         return NOTHING
     stated = {fact.topic: fact for fact in read_facts(draft.body, title=draft.title)}
-    rivals = [fact for fact in work.facts.on_topics(list(stated)) if fact.holds and fact.memory_id not in set(known)]
+    spared = set(known)
+    rivals = [
+        fact
+        for fact in work.facts.on_topics(list(stated))
+        if fact.holds and fact.memory_id not in spared and not _came_later(fact, draft)
+    ]
     conflicts = sorted((fact for fact in rivals if _differs(stated[fact.topic], fact)), key=lambda fact: fact.memory_id)
     if not conflicts:
         return NOTHING
@@ -78,21 +86,29 @@ def compare_facts(
     return FactChanges(neighbours=tuple(neighbours), outdated=tuple(outdated))
 
 
+_WEAKER = frozenset({Verdict.STORE, Verdict.CONTRADICTS, Verdict.REJECT, Verdict.MERGE})
+"""Verdicts on whole texts that give way to what facts say."""
+
+
 def add_neighbours(near: Sequence[Neighbour], by_fact: Sequence[Neighbour]) -> list[Neighbour]:
     """Return the neighbours with those found by fact; of a memory found both ways, the stronger verdict."""
-    found = {neighbour.memory.id: neighbour for neighbour in by_fact}
-    weak = (Verdict.STORE, Verdict.CONTRADICTS, Verdict.REJECT, Verdict.MERGE)
-    joined = [
-        found.pop(neighbour.memory.id)
-        if neighbour.memory.id in found and neighbour.verdict in weak and neighbour.verdict is not Verdict.SUPERSEDE
-        else neighbour
-        for neighbour in near
-    ]
-    return [*joined, *(neighbour for neighbour in found.values() if neighbour.memory.id not in _ids(joined))]
+    decided = {neighbour.memory.id for neighbour in near if neighbour.verdict not in _WEAKER}
+    found = {neighbour.memory.id: neighbour for neighbour in by_fact if neighbour.memory.id not in decided}
+    joined: set[str] = set()
+    kept: list[Neighbour] = []
+    for neighbour in near:
+        # A memory may stand here twice: as a whole, and with one paragraph of it.
+        if neighbour.memory.id not in found:
+            kept.append(neighbour)
+        elif neighbour.memory.id not in joined:
+            joined.add(neighbour.memory.id)
+            kept.append(found[neighbour.memory.id])
+    return [*kept, *(neighbour for memory_id, neighbour in found.items() if memory_id not in joined)]
 
 
-def _ids(near: Iterable[Neighbour]) -> set[str]:
-    return {neighbour.memory.id for neighbour in near}
+def _came_later(fact: StoredFact, draft: Draft) -> bool:
+    """Whether a fact is newer than a draft that says since when it holds."""
+    return draft.valid_from is not None and fact.written_at > draft.valid_from
 
 
 def _differs(new: StatedFact, old: StoredFact) -> bool:
@@ -150,6 +166,7 @@ class _Change:
                 statement=self.memory.body[fact.start : fact.stop].strip(),
                 value=fact.shown,
                 now=self.stated[fact.topic].shown,
+                since=self.stated[fact.topic].since,
             )
             for fact in self.conflicts
             if replaces_value(self.stated[fact.topic], fact)

@@ -61,7 +61,8 @@ def forget(
         edges = work.edges.of(memory_id)
         for edge in edges:
             work.edges.remove(edge.source_id, edge.target_id, edge.kind)
-        hidden = _hide(memory, edges, scope, at=clock.now(), automated=automated)
+        confirmed_at = work.facts.confirmed_at(memory_id)
+        hidden = _hide(memory, edges, scope, at=clock.now(), automated=automated, confirmed_at=confirmed_at)
         topics = work.facts.topics_touched_by([memory_id])
         work.memories.update(hidden, ())
         work.facts.settle(topics, may_end=False)
@@ -133,7 +134,15 @@ def drop_edges(memory: MemoryRecord, dropped: Iterable[Edge]) -> MemoryRecord:
     return _with_edges(memory, [edge for edge in load_edges(memory) if edge not in gone])
 
 
-def _hide(memory: MemoryRecord, edges: Iterable[Edge], scope: Scope, *, at: datetime, automated: bool) -> MemoryRecord:
+def _hide(
+    memory: MemoryRecord,
+    edges: Iterable[Edge],
+    scope: Scope,
+    *,
+    at: datetime,
+    automated: bool,
+    confirmed_at: datetime | None,
+) -> MemoryRecord:
     mark = {
         "at": at.isoformat(),
         "by": scope.principal,
@@ -141,6 +150,8 @@ def _hide(memory: MemoryRecord, edges: Iterable[Edge], scope: Scope, *, at: date
         "superseded_at": None if memory.superseded_at is None else memory.superseded_at.isoformat(),
         "edges": [fields.plain(edge) for edge in edges],
     }
+    if confirmed_at is not None:
+        mark["facts_confirmed_at"] = confirmed_at.isoformat()
     return replace(_with_mark(memory, mark), superseded_at=memory.valid_from, updated_at=at)
 
 
@@ -166,8 +177,17 @@ def _with_mark(memory: MemoryRecord, mark: Mapping[str, Any] | None) -> MemoryRe
 class Restorer:
     """Takes back what a save did to one memory."""
 
-    def __init__(self, *, store: Store, preparer: Preparer, clock: Clock, model: Callable[[], str | None]) -> None:
+    def __init__(
+        self,
+        *,
+        store: Store,
+        preparer: Preparer,
+        clock: Clock,
+        model: Callable[[], str | None],
+        may_end_facts: bool = False,
+    ) -> None:
         self._store = store
+        self._may_end_facts = may_end_facts
         self._preparer = preparer
         self._clock = clock
         self._model = model
@@ -250,7 +270,9 @@ class Restorer:
             if model is not None and work.vectors.active() is None:
                 work.vectors.activate(model)
             work.memories.update(shown, pieces, vectors=prepared.chunk_vectors(), model=model)
-            settle_facts(work, [memory.id], may_end=True)
+            if (confirmed_at := read_forgotten_mark(memory).get("facts_confirmed_at")) is not None:
+                work.facts.set_confirmed(memory.id, datetime.fromisoformat(confirmed_at))
+            settle_facts(work, [memory.id], may_end=self._may_end_facts)
             edges = restore_edges(work, memory)
             found = "searches find it" if shown.superseded_at is None else "it is superseded, as it was before"
             outcome = SaveOutcome(
@@ -278,7 +300,7 @@ class Restorer:
             if model is not None and work.vectors.active() is None:
                 work.vectors.activate(model)
             work.memories.update(held, pieces, vectors=prepared.chunk_vectors(), model=model)
-            settle_facts(work, [memory.id], may_end=True)
+            settle_facts(work, [memory.id], may_end=self._may_end_facts)
             outcome = SaveOutcome(
                 save_id=self._store.ids.new("sv"),
                 decision=SaveDecision.STORE,

@@ -19,7 +19,7 @@ from assay.errors import InputError, NotReady, StoreFault
 from assay.flags import Flags
 from assay.index import Indexes
 from assay.memory import rights
-from assay.memory.saving.decisions import UNGATED, GatePolicy, decide, limit_verdict, policy_for
+from assay.memory.saving.decisions import RECONSOLIDATION, UNGATED, GatePolicy, decide, limit_verdict, policy_for
 from assay.memory.saving.drafts import RESERVED
 from assay.memory.saving.fact_changes import NOTHING, FactChanges, add_neighbours, compare_facts
 from assay.memory.saving.neighbours import (
@@ -210,7 +210,13 @@ class Saver:
 
     def restore(self, scope: Scope, memory_id: str, *, automated: bool = False) -> SaveOutcome:
         """Undo the forgetting, the quarantine, the supersede or the last merge of one memory, and nothing later."""
-        restorer = Restorer(store=self._store, preparer=self._preparer, clock=self._clock, model=self._model)
+        restorer = Restorer(
+            store=self._store,
+            preparer=self._preparer,
+            clock=self._clock,
+            model=self._model,
+            may_end_facts=self.may_end_facts(scope),
+        )
         return restorer.restore(scope, memory_id, automated=automated)
 
     def forget(self, scope: Scope, memory_id: str, *, automated: bool = False, reason: str = "") -> ForgottenMemory:
@@ -258,6 +264,12 @@ class Saver:
     def model(self) -> str | None:
         """Whose vectors it makes; None without an embedder."""
         return self._model()
+
+    def may_end_facts(self, scope: Scope) -> bool:
+        """Whether later facts end earlier ones: reconsolidation is on, and was activated (with a checkpoint) before."""
+        with self._store.reading(scope) as work:
+            state = self._flags.states(work)[RECONSOLIDATION]
+        return state.enabled(scope.principal) and state.activated_at is not None
 
     def _model(self) -> str | None:
         return None if self._embedder is None else self._embedder.model

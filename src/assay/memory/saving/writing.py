@@ -36,6 +36,7 @@ from assay.records import (
 )
 from assay.records.memory import INHERITED, LABEL_FIELDS, TEXT_FIELDS
 from assay.storage import Saved, SaveRecord, Work
+from assay.storage.repositories.facts import start_of_validity
 from assay.text.facts import is_same_value, read_facts
 from assay.text.terms import normalise_phrase
 
@@ -415,11 +416,7 @@ def outcome_of(plan: WritePlan, save_id: str, memory_id: str | None, now: dateti
         superseded=tuple(replaced.id for replaced in plan.replaced),
         inherited=plan.inherited,
         contradicts=(*against, *([] if plan.spared is None or decision.quarantined else [plan.spared.id])),
-        outdated=tuple(
-            OutdatedFact(**fact._asdict(), since=now, by=memory_id)
-            for fact in plan.outdated
-            if stored and not decision.quarantined and memory_id is not None
-        ),
+        outdated=_outdated(plan, memory_id, now) if stored and not decision.quarantined else (),
         masks=prepared.masks,
         quality=prepared.quality,
         nearest=tuple(neighbour.to_nearest() for neighbour in plan.near),
@@ -429,6 +426,15 @@ def outcome_of(plan: WritePlan, save_id: str, memory_id: str | None, now: dateti
         skipped=prepared.skipped,
         quarantined=decision.quarantined,
         held_off=decision.held_off,
+    )
+
+
+def _outdated(plan: WritePlan, memory_id: str | None, now: datetime) -> tuple[OutdatedFact, ...]:
+    written_at = plan.prepared.draft.valid_from or now
+    return tuple(
+        OutdatedFact(**(fact._asdict() | {"since": start_of_validity(fact.since, written_at)}), by=memory_id)
+        for fact in plan.outdated
+        if memory_id is not None
     )
 
 

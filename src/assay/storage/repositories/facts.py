@@ -10,8 +10,8 @@ again, and nothing can be left behind.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, time
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, date, datetime, time
 from itertools import groupby
 from typing import Any, NamedTuple, Self
 
@@ -26,7 +26,8 @@ from assay.text.facts import StatedFact, is_same_value, read_facts
 from assay.text.relations import RelationKind
 
 MOST_ON_A_TOPIC = 500
-"""Facts compared at a time, the newest: a diary that states one thing every day must not stop a save."""
+"""Facts on one topic that are compared: those that hold, then the newest of those that ended. A diary that states one
+thing every day must not stop a save, and what it states must not push other facts out of sight."""
 
 
 class StoredFact(NamedTuple):
@@ -62,11 +63,13 @@ class StoredFact(NamedTuple):
     """When its memory was superseded."""
     ever_held: bool
     """False for a memory that is forgotten or in quarantine."""
+    written_at: datetime
+    """Since when its memory holds: the order of facts. A day that a sentence names says from when its value counts."""
 
     @property
     def stated_at(self) -> datetime:
         """When it was said last."""
-        return self.valid_from if self.restated_at is None else max(self.valid_from, self.restated_at)
+        return self.written_at if self.restated_at is None else max(self.written_at, self.restated_at)
 
     @property
     def holds(self) -> bool:
@@ -98,11 +101,12 @@ class ServedFact(NamedTuple):
     by_program: bool
     protected: bool
     in_current_memory: bool
+    written_at: datetime
 
     @property
     def newness(self) -> tuple[datetime, int, int]:
         """Greater for what was said later."""
-        stated_at = self.valid_from if self.restated_at is None else max(self.valid_from, self.restated_at)
+        stated_at = self.written_at if self.restated_at is None else max(self.written_at, self.restated_at)
         return stated_at, self.memory_number, self.position
 
     def known_at(self, moment: datetime) -> Self:
@@ -126,11 +130,19 @@ _JOINED = select(
     memories.c.superseded_at,
     memories.c.valid_from.label("memory_valid_from"),
 ).join(memories, _OWN)
-_NEWEST_FIRST = (memory_facts.c.valid_from.desc(), memories.c.number.desc(), memory_facts.c.position.desc())
+_NEWEST_FIRST = (memories.c.valid_from.desc(), memories.c.number.desc(), memory_facts.c.position.desc())
+_PLACE = (
+    func.row_number()
+    .over(partition_by=memory_facts.c.topic, order_by=(memory_facts.c.valid_to.is_not(None), *_NEWEST_FIRST))
+    .label("place")
+)
+_PLACED = (
+    _JOINED.add_columns(_PLACE).where(mine(memory_facts), among(memory_facts.c.topic, "topics")).subquery("placed")
+)
 _ON_TOPICS = (
-    _JOINED.where(mine(memory_facts), among(memory_facts.c.topic, "topics"))
-    .order_by(*_NEWEST_FIRST)
-    .limit(MOST_ON_A_TOPIC)
+    select(_PLACED)
+    .where(_PLACED.c.place <= MOST_ON_A_TOPIC)
+    .order_by(_PLACED.c.memory_valid_from.desc(), _PLACED.c.memory_number.desc(), _PLACED.c.position.desc())
 )
 _OF_MEMORIES = _JOINED.where(mine(memory_facts), among(memory_facts.c.memory_id, "ids")).order_by(
     memory_facts.c.memory_id, memory_facts.c.position
@@ -149,6 +161,7 @@ _SERVED = select(
     memories.c.written_with,
     memories.c.metadata,
     memories.c.superseded_at,
+    memories.c.valid_from.label("memory_valid_from"),
 ).join(memories, _OWN)
 _SERVED_OF = _SERVED.where(mine(memory_facts), among(memory_facts.c.memory_id, "ids"))
 _TOPICS_OF = select(
@@ -190,10 +203,22 @@ class Facts(Repository):
     def confirm(self, memory_id: str, at: datetime) -> list[StoredFact]:
         """Let every fact of a memory hold again, whatever was written before; return those that had ended."""
         ended = [fact for fact in self.of_memories([memory_id]) if fact.valid_to is not None]
-        own = (self._mine(memory_facts), memory_facts.c.memory_id == memory_id)
-        self._connection.execute(update(memory_facts).where(*own).values(confirmed_at=at))
+        self.set_confirmed(memory_id, at)
         self.settle(self.topics_touched_by([memory_id]), may_end=False)
         return ended
+
+    def set_confirmed(self, memory_id: str, at: datetime) -> None:
+        """Note when a person said that the facts of a memory hold; its topics have to be settled afterwards."""
+        own = (self._mine(memory_facts), memory_facts.c.memory_id == memory_id)
+        self._connection.execute(update(memory_facts).where(*own).values(confirmed_at=at))
+
+    def confirmed_at(self, memory_id: str) -> datetime | None:
+        """Return when a person said that the facts of a memory hold after all; None if nobody did."""
+        own = (self._mine(memory_facts), memory_facts.c.memory_id == memory_id)
+        found: datetime | None = self._connection.execute(
+            select(func.max(memory_facts.c.confirmed_at)).where(*own)
+        ).scalar_one_or_none()
+        return found
 
     def restate(self, memory_id: str, topics: Sequence[str], at: datetime) -> None:
         """Record that what a memory states on these topics was said again."""
@@ -258,16 +283,17 @@ class Facts(Repository):
                 stops = end is not None and fact.valid_to is None
                 if stops and not may_end:
                     continue
-                if (fact.valid_to, fact.ended_by) != ((None, None) if end is None else (end.stated_at, end.memory_id)):
-                    self._set_end(fact, end)
-                if stops and end is not None:
-                    ended.append(fact._replace(valid_to=end.stated_at, ended_by=end.memory_id))
+                settled = _set_end(fact, end)
+                if settled != fact:
+                    self._write_end(settled)
+                if stops:
+                    ended.append(settled)
         return ended
 
-    def _set_end(self, fact: StoredFact, end: StoredFact | None) -> None:
+    def _write_end(self, fact: StoredFact) -> None:
         table = memory_facts.c
         chosen = (self._mine(memory_facts), table.memory_id == fact.memory_id, table.position == fact.position)
-        values = {"valid_to": None, "ended_by": None} if end is None else _end_values(end)
+        values = {"valid_to": fact.valid_to, "ended_by": fact.ended_by}
         self._connection.execute(update(memory_facts).where(*chosen).values(values))
 
     def _rows_of(self, memory: MemoryRecord) -> Iterator[dict[str, Any]]:
@@ -279,7 +305,7 @@ class Facts(Repository):
                 "memory_id": memory.id,
                 "position": position,
                 **_columns(fact),
-                "valid_from": start_of_validity(fact, memory.valid_from),
+                "valid_from": start_of_validity(fact.since, memory.valid_from),
                 "valid_to": None,
                 "ended_by": None,
                 "confirmed_at": None,
@@ -287,19 +313,22 @@ class Facts(Repository):
             }
 
 
-def start_of_validity(fact: StatedFact, saved_at: datetime) -> datetime:
+def start_of_validity(since: date | None, written_at: datetime) -> datetime:
     """Return since when a fact holds: the day that it names, unless that is to come, else when its memory does."""
-    if fact.since is None:
-        return saved_at
-    return min(datetime.combine(fact.since, time(), UTC), saved_at)
+    return written_at if since is None else min(datetime.combine(since, time(), UTC), written_at)
 
 
 def _columns(fact: StatedFact) -> dict[str, Any]:
     return {name: value for name, value in fact._asdict().items() if name != "since"} | {"kind": str(fact.kind)}
 
 
-def _end_values(end: StoredFact) -> Mapping[str, Any]:
-    return {"valid_to": end.stated_at, "ended_by": end.memory_id}
+def _set_end(fact: StoredFact, end: StoredFact | None) -> StoredFact:
+    if end is None:
+        return fact._replace(valid_to=None, ended_by=None)
+    # What was said before and is said again ends the other from then on.
+    since = end.valid_from if end.written_at >= fact.written_at else end.stated_at
+    # The later sentence may name a day before the earlier one was written: then that never held.
+    return fact._replace(valid_to=max(since, fact.valid_from), ended_by=end.memory_id)
 
 
 def _stored(row: Any) -> StoredFact:
@@ -313,6 +342,7 @@ def _stored(row: Any) -> StoredFact:
         protected=not by_program or row.tier == Tier.CONSTITUTIONAL,
         superseded_at=row.superseded_at,
         ever_held=row.superseded_at is None or row.superseded_at != row.memory_valid_from,
+        written_at=row.memory_valid_from,
     )
 
 
@@ -321,7 +351,9 @@ def _served(row: Any) -> ServedFact:
     by_program = author.kind is AuthorKind.PROGRAM
     protected = not by_program or row.tier == Tier.CONSTITUTIONAL
     columns = [getattr(row, name) for name in ServedFact._fields[:12]]
-    return ServedFact._make((*columns, row.number, by_program, protected, row.superseded_at is None))
+    return ServedFact._make(
+        (*columns, row.number, by_program, protected, row.superseded_at is None, row.memory_valid_from)
+    )
 
 
 # --- Which fact ends which ---

@@ -1,6 +1,6 @@
 """Add the facts that memories state.
 
-Memories of earlier versions have none until their texts are read again: `assay index compact` and `assay reembed` do.
+Memories of earlier versions have none until their texts are read again, by `assay index compact` or `reembed`.
 """
 
 from alembic import op
