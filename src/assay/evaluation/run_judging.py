@@ -25,6 +25,7 @@ from assay.evaluation.judged_scores import (
     metrics_judged_by,
 )
 from assay.evaluation.running.files import RunFolder
+from assay.judging.builtin.correctness import DEMANDS
 from assay.judging.calibration import LEAST_SAME, overlap
 from assay.judging.canaries import CheckedVerdicts, OnVerdict, judge_with_canaries
 from assay.judging.persistence import to_stored_verdict
@@ -144,7 +145,7 @@ def _reference(case: Case) -> str:
     """The reference answer, and what the case demands of an answer besides."""
     demands = [f"- {demand}" for demand in case.rubric]
     told = [case.reference_answer] if case.reference_answer else []
-    return "\n".join([*told, *(["A good answer:", *demands] if demands else [])])
+    return "\n".join([*told, *([DEMANDS, *demands] if demands else [])])
 
 
 def _passages(given: Retrieved, answer: GivenAnswer, dataset: Dataset) -> list[str]:
