@@ -58,7 +58,9 @@ class FittedJudge:
     """Weights with their threshold."""
 
     def __init__(self, stored: Mapping[str, Any]) -> None:
-        fields = {name: tuple(value) if isinstance(value, list) else value for name, value in stored["weights"].items()}
+        fields: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in stored["weights"].items()
+        }
         self.weights = Weights(**fields)
         self.threshold = float(stored["threshold"])
 
@@ -106,7 +108,7 @@ def accept_by_overlap(pairs: Sequence[JudgedPair], kept: float) -> dict[JudgedPa
 
 def accept_by_model(pairs: Sequence[JudgedPair], limit: int) -> dict[JudgedPair, bool]:
     """What the model of the settings accepts, of the first answers of each group; without a verdict: not at all."""
-    settings, groups = load_settings(), (RIGHT, SPECIFIC, VAGUE)
+    settings, groups = load_settings().settings, (RIGHT, SPECIFIC, VAGUE)
     chosen = [pair for group in groups for pair in [one for one in pairs if one.group == group][:limit]]
     with tempfile.TemporaryDirectory() as folder:
         kept = settings.change(db=str(Path(folder) / "bench.db"))

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from assay.judging.builtin.answer_parts import Parts, Reading, compare_parts, plain_words, read
 from assay.text.terms import stems_of
-from assay.text.wording import FUNCTION_WORDS, words_of
+from assay.text.wording import FUNCTION_WORDS, VERBS, words_of
 
 VAGUE_WORDS = frozenset(
     stems_of(
@@ -33,6 +33,13 @@ FEWEST_IN_SALAD = 6
 """A heap of fewer words is an answer without a verb."""
 SMALL_IN_SALAD = 0.1
 """The largest share of small words in a heap."""
+FEW_SMALL_WORDS = 0.25
+"""The largest share of them in one that has no verb either."""
+_ARTICLES = frozenset(words_of("a an the"))
+_SUBJECTS = frozenset(words_of("i he she they we it"))
+_FORMS_OF_BE = frozenset(words_of("is was are were"))
+_PREPOSITIONS = frozenset(words_of("of from in at by with since into onto up"))
+_JOINING = frozenset(words_of("and or"))
 COPIED = 0.8
 """The share of a question's words from which an answer without other words is a copy of it."""
 _ONE_OF = re.compile(
@@ -104,7 +111,7 @@ def _of_parts(parts: Parts) -> dict[str, float]:
         "denied": float(bool(parts.denied)),
         "polarity_same": float(parts.polarity != 0 and parts.said == parts.polarity),
         "polarity_other": float(parts.polarity != 0 and parts.said == -parts.polarity),
-        "only_exact": float(not words),
+        "no_words": float(not words),
         "size": math.log1p(len(words)),
     }
 
@@ -135,12 +142,28 @@ def _copies(asked: Reading, given: Reading) -> bool:
 
 
 def _is_salad(given: Reading) -> bool:
-    """Whether many words stand together without the small words and marks that make a sentence or a list of them."""
-    found = plain_words(given.text)
-    if len(found) < FEWEST_IN_SALAD or re.search(r"[,;:.\n]", given.text.strip()):
+    """Whether many words stand together without the order and the marks that make a sentence or a list of them."""
+    text = given.text.strip()
+    found = plain_words(text)
+    if len(found) < FEWEST_IN_SALAD or re.search(r"[,;:.\n]", text):
         return False
     small = sum(stem in FUNCTION_WORDS for stem in stems_of(found))
-    return small <= SMALL_IN_SALAD * len(found)
+    if small <= SMALL_IN_SALAD * len(found) or (text == text.lower() and _is_out_of_order(found)):
+        return True
+    return small <= FEW_SMALL_WORDS * len(found) and not set(stems_of(found)) & VERBS
+
+
+def _is_out_of_order(found: Sequence[str]) -> bool:
+    """Whether words stand where no English sentence has them: an article before a preposition, a pronoun at the end."""
+    if found[0] in _JOINING or found[-1] in _ARTICLES | _JOINING | _SUBJECTS | _FORMS_OF_BE:
+        return True
+    return any(
+        (one in _ARTICLES and other in _ARTICLES | _SUBJECTS | _FORMS_OF_BE | _PREPOSITIONS | _JOINING)
+        or (one in _PREPOSITIONS and other in _SUBJECTS | _FORMS_OF_BE)
+        or (one in _SUBJECTS and other in _ARTICLES | _PREPOSITIONS)
+        or (one.isdigit() and other.isdigit())
+        for one, other in pairwise(found)
+    )
 
 
 def _offers_alternatives(parts: Parts, given: Reading) -> bool:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from assay.text.periods import Period, read_periods, without_periods
 from assay.text.terms import stems_of, words
-from assay.text.wording import FUNCTION_WORDS, NEGATORS, UNITS, Fact, Sentence, Token, wording, words_of
+from assay.text.wording import FUNCTION_WORDS, NEGATORS, NUMBER_WORDS, UNITS, Fact, Sentence, Token, wording, words_of
 
 READ = 6_000
 """Characters of each text that are looked at."""
@@ -77,6 +77,11 @@ _DENIES = re.compile(r"\b(?:not|no|never|unlikely|cannot|neither|nor|without)\b|
 _POLAR_WORDS = frozenset(stems_of(words_of("yes no likely probably unlikely yeah true false correct definitely most")))
 _ITEM_BREAK = re.compile(r",|;|\n|/|&|\band\b|\bor\b|\bas well as\b", re.IGNORECASE)
 _PLAIN = (
+    (re.compile(r"(?<=\d)\s?%"), " percent"),
+    (re.compile(r"\bper cent\b", re.IGNORECASE), "percent"),
+    (re.compile(r"\bkilomet(?:re|er)s?\b", re.IGNORECASE), "km"),
+    (re.compile(r"\bcentimet(?:re|er)s?\b", re.IGNORECASE), "cm"),
+    (re.compile(r"\bkilo(?:gram(?:me)?)?s?\b", re.IGNORECASE), "kg"),
     (re.compile(r"\bdecade\b", re.IGNORECASE), "10 years"),
     (re.compile(r"\bdecades\b", re.IGNORECASE), "many years"),
     (re.compile(r"\bonce (?=a|an|every|per)\b", re.IGNORECASE), "1 time "),
@@ -90,6 +95,8 @@ _PLAIN = (
     (re.compile(r"(?<=\d)(?:st|nd|rd|th)\b"), ""),
     (re.compile(r"(?<=\w)-(?=[a-z])", re.IGNORECASE), " "),
 )
+_DIMENSIONS = frozenset(dimension for dimension, _ in UNITS.values())
+_ASKS_HOW_MUCH = re.compile(r"\bhow\b|\bage\b", re.IGNORECASE)
 _EXACT = frozenset({"number", "time", "version", "quarter", "weekday"})
 
 
@@ -147,7 +154,9 @@ class Parts:
     @property
     def found(self) -> list[bool]:
         """Whether each part is there. A date has two parts: the words around it say little."""
-        return [*self.words.values(), *self.exact.values(), *(hit for hit in self.periods.values() for _ in (0, 1))]
+        polar = [self.said == self.polarity] if self.polarity else []
+        dated = [hit for hit in self.periods.values() for _ in (0, 1)]
+        return [*self.words.values(), *self.exact.values(), *dated, *polar]
 
     def shown(self, *, found: bool) -> tuple[str, ...]:
         """The parts that are there, or those that are not, as the gold answer writes them."""
@@ -192,7 +201,8 @@ def compare_parts(question: str, gold: str, candidate: str) -> Parts:
     polarity = _polarity(gold)
     new = _new_words(asked, meant, polarity)
     hits = {word: _has_word(word, given, meant) for word in new}
-    exact = {fact: _has_exact(fact, given, meant) for fact in meant.exact}
+    bare = bool(_ASKS_HOW_MUCH.search(question))
+    exact = {fact: _has_exact(fact, given, meant, bare=bare) for fact in meant.exact}
     periods = {period: any(other.fits(period) for other in given.periods) for period in meant.periods}
     lacking = [period for period, hit in periods.items() if not hit]
     coarse = [one for one in given.periods if any(one.touches(period) for period in lacking)]
@@ -298,8 +308,13 @@ def _denied(hits: dict[Word, bool], given: Reading, meant: Reading) -> tuple[str
 # --- Numbers, yes and no, lists ---
 
 
-def _has_exact(fact: Fact, given: Reading, meant: Reading) -> bool:
-    return any(_states(other, fact, meant) for other in given.exact) or _is_a_year(fact, given)
+def _has_exact(fact: Fact, given: Reading, meant: Reading, *, bare: bool) -> bool:
+    """Whether a candidate states a number; `bare`: the question says what is counted, so the unit may be left out."""
+    if any(_states(other, fact, meant) for other in given.exact) or _is_a_year(fact, given):
+        return True
+    if not bare or fact.of not in _DIMENSIONS:
+        return False
+    return any(other.of not in _DIMENSIONS and _number(other) == _number(fact) for other in given.exact)
 
 
 def _states(other: Fact, fact: Fact, meant: Reading) -> bool:
@@ -307,11 +322,18 @@ def _states(other: Fact, fact: Fact, meant: Reading) -> bool:
         return False
     if other.of == fact.of or not other.of or not fact.of:
         return True
-    dimensions = {dimension for dimension, _ in UNITS.values()}
-    if other.of in dimensions or fact.of in dimensions:
+    if other.of in _DIMENSIONS or fact.of in _DIMENSIONS:
         return False
     # Two cats and a dog are not two dogs and a cat; seven guests may be seven people.
     return other.of not in meant.words
+
+
+def _number(fact: Fact) -> float | None:
+    """The number as it is written, before its unit."""
+    text = (fact.shown or fact.value).split()[0].lower()
+    if text in NUMBER_WORDS:
+        return NUMBER_WORDS[text]
+    return float(text) if re.fullmatch(r"\d+(?:\.\d+)?", text) else None
 
 
 def _is_a_year(fact: Fact, given: Reading) -> bool:
@@ -329,12 +351,16 @@ def _polarity(text: str) -> int:
 
 
 def _said(question: str, candidate: str) -> int:
-    """Whether a candidate says yes or no; by its first sentence where it does not begin with either."""
+    """Whether a candidate says yes or no; by what it repeats of the question where it does not begin with either."""
     told = _polarity(candidate)
     if told or not _ASKS_YES_NO.match(question):
         return told
     first = re.split(r"(?<=[.!?])\s+|\n+", candidate.strip(), maxsplit=1)[0]
-    return -1 if _DENIES.search(first) else 1
+    if _DENIES.search(first):
+        return -1
+    # A statement says yes when it repeats what was asked; something else about the topic says neither.
+    asked, given = read(question).words, read(candidate).words
+    return int(2 * sum(_is_in(stem, given) for stem in asked) >= len(asked))
 
 
 def _items(gold: str, hits: dict[Word, bool]) -> tuple[bool, ...]:

@@ -161,7 +161,9 @@ def overlap_share(gold: str, candidate: str) -> float | None:
 def weights() -> Weights:
     """The fitted weights."""
     stored = _load()
-    fields = {name: tuple(value) if isinstance(value, list) else value for name, value in stored["weights"].items()}
+    fields: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in stored["weights"].items()
+    }
     return Weights(**fields)
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import delete, func, select, update
 
 from assay.errors import RecordNotFound
-from assay.records.judging import Calibration, JudgeInput, RubricKind, StoredVerdict
+from assay.records.judging import Calibration, Certificate, JudgeInput, RubricKind, StoredVerdict
 from assay.records.research_log import PromptSplit, PromptVersion
 from assay.storage.repositories.base import Repository
 from assay.storage.rows import from_row, insert, mask_value, to_row, upsert
@@ -30,8 +30,12 @@ from assay.storage.tables import (
 # --- Judging, cached replies and budgets ---
 
 
+CERTIFICATE = "certificate"
+"""The kind of the rows of `judge_calibrations` that hold a certificate; any other kind is what a judge judges."""
+
+
 class JudgeRows(Repository):
-    """Inputs and verdicts of judges, and their calibrations."""
+    """Inputs and verdicts of judges, and their calibrations and certificates."""
 
     def put_inputs(self, inputs: Sequence[JudgeInput]) -> None:
         """Store inputs; one that exists already is the same and is skipped."""
@@ -85,8 +89,8 @@ class JudgeRows(Repository):
     def calibration(self, fingerprint_id: str) -> Calibration | None:
         """The newest of a judge; None: it was never calibrated."""
         table = judge_calibrations
-        statement = self._select(table, table.c.fingerprint_id == fingerprint_id).order_by(table.c.id.desc()).limit(1)
-        row = self._connection.execute(statement).one_or_none()
+        own = self._select(table, table.c.fingerprint_id == fingerprint_id, table.c.kind != CERTIFICATE)
+        row = self._connection.execute(own.order_by(table.c.id.desc()).limit(1)).one_or_none()
         return None if row is None else from_row(Calibration, row, table)
 
     def calibrations_about(self, kind: RubricKind) -> list[Calibration]:
@@ -97,8 +101,47 @@ class JudgeRows(Repository):
 
     def calibrations(self, *, limit: int = 100) -> list[Calibration]:
         """The newest first."""
-        statement = self._select(judge_calibrations).order_by(judge_calibrations.c.id.desc()).limit(limit)
-        return [from_row(Calibration, row, judge_calibrations) for row in self._connection.execute(statement)]
+        table = judge_calibrations
+        statement = self._select(table, table.c.kind != CERTIFICATE).order_by(table.c.id.desc()).limit(limit)
+        return [from_row(Calibration, row, table) for row in self._connection.execute(statement)]
+
+    def put_certificate(self, certificate: Certificate) -> None:
+        """Store a certificate of a judge; earlier ones are kept."""
+        row = {
+            "tenant": self._tenant,
+            "kind": CERTIFICATE,
+            "labels_hash": certificate.cases_hash,
+            "figures": {**certificate.figures, "about": certificate.about.value},
+            **{
+                name: getattr(certificate, name)
+                for name in ("fingerprint_id", "made_at", "expires_at", "cases", "passed", "fingerprint")
+            },
+        }
+        self._connection.execute(judge_calibrations.insert().values(row))
+
+    def certificates(self, *, fingerprint_id: str | None = None, limit: int = 100) -> list[Certificate]:
+        """Certificates of one judge or of all, the newest first; failed ones are kept too."""
+        table = judge_calibrations
+        statement = self._select(table, table.c.kind == CERTIFICATE)
+        if fingerprint_id is not None:
+            statement = statement.where(table.c.fingerprint_id == fingerprint_id)
+        rows = self._connection.execute(statement.order_by(table.c.id.desc()).limit(limit)).mappings()
+        return [_read_certificate({str(name): value for name, value in row.items()}) for row in rows]
+
+
+def _read_certificate(row: Mapping[str, Any]) -> Certificate:
+    figures = {name: value for name, value in row["figures"].items() if name != "about"}
+    return Certificate(
+        fingerprint_id=row["fingerprint_id"],
+        about=RubricKind(row["figures"]["about"]),
+        made_at=row["made_at"],
+        expires_at=row["expires_at"],
+        cases_hash=row["labels_hash"],
+        cases=row["cases"],
+        passed=row["passed"],
+        figures=figures,
+        fingerprint=row["fingerprint"],
+    )
 
 
 class ReplyRows(Repository):
