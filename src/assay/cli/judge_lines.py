@@ -83,10 +83,7 @@ def _standing(one: JudgeStanding) -> Iterator[str]:
         yield f"  served by  {', '.join(one.served)} ({one.model} was asked)"
     if one.alias:
         yield f"  ALIAS      {one.alias}"
-    if one.attempts:
-        failed = f", {one.failed_attempts} without success" if one.failed_attempts else ""
-        times = "once" if one.attempts == 1 else f"{one.attempts} times"
-        yield f"  calibrated {times}{failed}"
+    yield from _licence_lines(one)
     if one.among_labels:
         yield f"  labels     {one.among_labels} of {one.judged} judged cases ask questions of its calibration"
     if one.flagged:
@@ -94,6 +91,21 @@ def _standing(one: JudgeStanding) -> Iterator[str]:
     if one.void:
         yield f"  VOID       {one.void}"
     yield f"  gates      {'listen to it' if one.gates else f'do not listen: {one.why}'}"
+
+
+def _licence_lines(one: JudgeStanding) -> Iterator[str]:
+    if one.attempts:
+        failed = f", {one.failed_attempts} without success" if one.failed_attempts else ""
+        times = "once" if one.attempts == 1 else f"{one.attempts} times"
+        yield f"  calibrated {times}{failed}"
+    if one.certificate is not None:
+        yield f"  certified  {_format_certificate(one.certificate)}"
+
+
+def _format_certificate(certificate: Mapping[str, Any]) -> str:
+    accepts, rejects = certificate["false_accepts"], certificate["false_rejects"]
+    until = f"until {certificate['expires_at'][:10]}" if certificate["passed"] else "without success"
+    return f"{until}: {accepts:.1%} false accepts, {rejects:.1%} false rejects of {certificate['cases']} answers"
 
 
 def _requests(usage: Usage) -> str:
