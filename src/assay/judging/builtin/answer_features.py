@@ -90,7 +90,13 @@ def _find_defect(parts: Parts, asked: Reading, meant: Reading, given: Reading) -
         return "it offers several answers to choose from"
     if found and len(parts.denied) >= len(found):
         return f"it denies {', '.join(parts.denied)}"
+    if parts.contradicted:
+        return f"it says {', '.join(parts.contradicted)} and lacks {', '.join(_lacking_numbers(parts))}"
     return ""
+
+
+def _lacking_numbers(parts: Parts) -> list[str]:
+    return [fact.shown or fact.value for fact, hit in parts.exact.items() if not hit]
 
 
 def _of_parts(parts: Parts) -> dict[str, float]:

@@ -9,6 +9,7 @@ has no other words, as in a choice between two things, its own words count.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -144,6 +145,8 @@ class Parts:
     """Words that the candidate has and denies, where the gold answer denies nothing."""
     other_exact: tuple[str, ...]
     """Numbers of the candidate in the place of one that it lacks."""
+    contradicted: tuple[str, ...]
+    """Of these, those of the very thing that the gold answer counts, or its number with another of its things."""
     other_names: tuple[str, ...]
     """Names of the candidate in the place of one that it lacks."""
     coarse: tuple[str, ...]
@@ -216,6 +219,7 @@ def compare_parts(question: str, gold: str, candidate: str) -> Parts:
         said=_said(question, candidate) if polarity else 0,
         denied=_denied(hits, given, meant) if polarity == 0 else (),
         other_exact=() if all(exact.values()) else _shown(set(given.exact) - set(asked.exact) - set(meant.exact)),
+        contradicted=_contradicted([fact for fact, hit in exact.items() if not hit], given, meant),
         other_names=_other_names(asked, meant, given) if names_lack else (),
         coarse=tuple(one.shown for one in coarse),
         other_periods=tuple(one.shown for one in given.periods if lacking and one not in coarse),
@@ -326,6 +330,23 @@ def _states(other: Fact, fact: Fact, meant: Reading) -> bool:
         return False
     # Two cats and a dog are not two dogs and a cat; seven guests may be seven people.
     return other.of not in meant.words
+
+
+def _contradicted(lacking: Sequence[Fact], given: Reading, meant: Reading) -> tuple[str, ...]:
+    """Six weeks for six months, three cats for two, two dogs for two cats and a dog."""
+    found = {
+        other
+        for fact in lacking
+        for other in given.exact
+        if other.kind == fact.kind == "number" and other.of and _is_rival(other, fact, meant)
+    }
+    return _shown(found)
+
+
+def _is_rival(other: Fact, fact: Fact, meant: Reading) -> bool:
+    if other.of == fact.of:
+        return other.value != fact.value
+    return other.value == fact.value and other.of in meant.words
 
 
 def _number(fact: Fact) -> float | None:
