@@ -17,6 +17,7 @@ from assay.records.evaluations import Outcome, OutcomeKind
 from assay.records.judging import Calibration, Usage
 
 if TYPE_CHECKING:
+    from assay.evaluation.gold_check import CheckedGold
     from assay.evaluation.run_judging import JudgedRun
     from assay.judging.rerun import Rerun, SpotCheck
 
@@ -239,6 +240,18 @@ def _calibration_row(calibration: Calibration, now: datetime) -> tuple[str, ...]
         "-" if attempt is None else str(attempt),
         gates,
     )
+
+
+def gold_lines(found: CheckedGold) -> Iterator[str]:
+    """Reference answers that look wrong, for people."""
+    count = len(found.suspects)
+    yield f"{found.dataset}: {count} of {found.checked} reference answers with evidence contradict it"
+    for suspect in found.suspects:
+        seen = suspect.reading
+        yield f"  {suspect.case_id}  {suspect.question}"
+        yield f"    gold      {suspect.gold}"
+        yield f"    problem   {seen.problem}: it states {', '.join(seen.states)}"
+        yield f"    evidence  {', '.join(seen.evidence)}"
 
 
 def rerun_lines(found: Rerun) -> Iterator[str]:

@@ -8,5 +8,7 @@
 - `answer_kinds`: the kind of value a question asks for, such as a price, and whether a sentence has one.
 - `questions`: reads by rules what kind of question it is, its parts, its time, and what it excludes.
 - `wording`: compares claims and finds contradictions.
+- `periods`: dates in a text as periods, and whether one names the time that another means.
+- `relative_times`: times told from the day on which something is said, such as yesterday.
 - `secrets`: finds and masks secrets.
 """

@@ -21,6 +21,7 @@ from assay.cli.judge_lines import (
     calibration_json,
     calibration_lines,
     calibration_list_lines,
+    gold_lines,
     judgement_as_json,
     judgement_lines,
     rerun_lines,
@@ -60,6 +61,7 @@ BuiltinOption = Annotated[bool, typer.Option("--built-in", help="Ask no model.")
 JudgeOption = Annotated[
     str, typer.Option("--judge", metavar="NAME", help="A registered judge: builtin, model, or one of a package.")
 ]
+DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help="A dataset by name, or its file.")]
 CasesOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -85,6 +87,7 @@ def register(app: typer.Typer) -> None:
     _register_rerun(group)
     _register_calibrate(group)
     _register_certify(group)
+    _register_gold(group)
     _register_list(group)
     _register_spot_check(group)
 
@@ -238,6 +241,22 @@ def _register_certify(group: typer.Typer) -> None:
         surface.result(certificate_json(found.certificate), "\n".join(certificate_lines(found, judge.name)))
         if not found.certificate.passed:
             raise typer.Exit(BELOW_THE_FLOOR)
+
+
+def _register_gold(group: typer.Typer) -> None:
+    @command(group, "gold")
+    def gold(surface: Surface, dataset: DatasetArgument) -> None:
+        """List reference answers of a dataset that contradict the documents named as their evidence."""
+        from assay.evaluation.gold_check import check_dataset_gold  # noqa: PLC0415 - the extra "memory"
+
+        need_extra("judge")
+        found = lookup(surface, None).dataset(dataset)
+        if found is None:
+            raise NothingMeasured(
+                f"there is no dataset {dataset!r}", remedy="List them: assay dataset list, or give a file."
+            )
+        checked = check_dataset_gold(found)
+        surface.result(checked.as_json(), "\n".join(gold_lines(checked)))
 
 
 def _register_list(group: typer.Typer) -> None:
