@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -85,7 +86,8 @@ def fit(pairs: Sequence[JudgedPair], found: Mapping[JudgedPair, Comparison]) -> 
     stored: dict[str, Any] = {"weights": fitted(examples, examples[0].features, SOURCES), "threshold": 0.5}
     weights = FittedJudge(stored).weights
     own = [accept_probability(weights, pair, found[pair]) for pair in pairs if pair.group == RIGHT]
-    stored["threshold"] = round(float(np.quantile(own, 1 - KEPT)), 6)
+    # Rounded down: rounded up, it would lose every answer that lies on it.
+    stored["threshold"] = math.floor(1e6 * float(np.quantile(own, 1 - KEPT))) / 1e6
     return stored
 
 
