@@ -93,6 +93,7 @@ def test_without_a_model_the_built_in_judges_are_asked(run: Run) -> None:
     assert {one["about"]: one["judge"].split("/")[0] for one in told.json["judges"]} == {
         "abstention": "builtin-abstention",
         "groundedness": "builtin-groundedness",
+        "correctness": "builtin-correctness",
     }
     assert told.json["metrics"]["groundedness"]["scored"] == CASES
 
@@ -141,7 +142,9 @@ def test_too_few_labels_are_exit_2(run: Run, monkeypatch: pytest.MonkeyPatch) ->
 def test_wrong_use_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("judge", "run", "no-such-run").code == 3
     assert run("judge", "run", "--about", "mood").code == 3
-    assert run("judge", "run", "--about", "correctness").code == 3
+    assert run("judge", "run", "--about", "correctness", "--judge", "no-such-judge").code == 3
+    assert run("judge", "certify", "--data", "vague").code == 3
+    assert run("judge", "gold", "no-such-dataset").code in {2, 3}
     assert run("judge", "rerun").code == 2
     assert run("judge", "calibrate", "--labels", "none.jsonl").code == 3
     monkeypatch.setenv("ASSAY_MODEL_URL", "http://127.0.0.1:9/v1")
@@ -439,3 +442,41 @@ def test_disagreement_is_told_beside_the_numbers_and_what_earlier_judges_said_is
     assert config["judges"][0]["model"] == "kinder:1b"
     assert metrics["judge_reliability"]["groundedness"]["spot_check_n"] is None
     assert "A second judge disagreed on" not in text
+
+
+def test_a_judge_is_certified_listed_and_its_certificate_shown_with_its_verdicts(run: Run) -> None:
+    told = run("judge", "certify", "--judge", "builtin:correctness")
+    assert told.code == 0
+    assert "certified until" in told.out
+    assert "attack: heap of words" in told.out
+    told = run("judge", "certify", "--judge", "builtin:overlap", "--json")
+    assert told.code == 2
+    assert told.json["passed"] is False
+    assert told.json["judge"]["prompt_hash"].startswith("sha256:")
+    told = run("judge", "list", "--json")
+    assert [one["passed"] for one in told.json["certificates"]] == [False, True]
+    assert told.json["calibrations"] == []
+    assert "did not pass" in run("judge", "list").out
+    told = run("judge", "run", "--judge", "builtin:correctness")
+    assert "certified  until" in told.out
+    assert "do not listen: its judge was never calibrated" in told.out
+    told = run("judge", "run", "--judge", "builtin:overlap")
+    assert "its judge did not pass its certification" in told.out
+
+
+def test_reference_answers_that_contradict_their_documents_are_listed(run: Run) -> None:
+    made = Dataset(
+        name="keys",
+        documents=(Document(id="d1", text="The cookie lives for twelve hours."),),
+        cases=tuple(
+            Case(id=f"q{hours}", query="How long?", grades=(Grade(document_id="d1", grade=2),), reference_answer=hours)
+            for hours in ("12 hours", "9 hours")
+        ),
+    )
+    write_golden(Path("keys.json"), made)
+    told = run("judge", "gold", "keys.json")
+    assert told.code == 0
+    assert "1 of 2 reference answers with evidence contradict it" in told.out
+    assert "it states 9 hours" in told.out
+    [suspect] = run("judge", "gold", "keys.json", "--json").json["suspects"]
+    assert (suspect["gold"], suspect["evidence"]) == ("9 hours", ["twelve hours"])

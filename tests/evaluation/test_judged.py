@@ -19,13 +19,14 @@ from assay.evaluation.readings import reading_of
 from assay.evaluation.results import RunResult, load_run
 from assay.evaluation.run_judging import Bench, JudgedRun, judge_run
 from assay.evaluation.running.runner import Running, run
+from assay.judging.builtin.correctness import OverlapCorrectness
 from assay.judging.labels import question_key
-from assay.judging.protocol import Judging, judging_abstention
+from assay.judging.protocol import Judging, judging_abstention, judging_correctness
 from assay.records import Scope
 from assay.records.answers import GivenAnswer
 from assay.records.datasets import Case, Dataset, Document, Grade
 from assay.records.evaluations import OutcomeKind, Retrieved
-from assay.records.judging import AbstentionVerdict, Calibration, RubricKind
+from assay.records.judging import AbstentionVerdict, Calibration, Certificate, RubricKind
 from assay.records.run_results import CaveatKind
 from assay.storage import Store, open_store
 from assay.systems.protocol import System
@@ -213,6 +214,39 @@ def test_a_calibrated_judge_decides(result: RunResult, store: Store, scope: Scop
     assert all(one.gates for one in found.standings)
     assert gate(found, 2.0) == {"floor groundedness": Status.PASS}
     assert gate(found, 4.0) == {"floor groundedness": Status.FAIL}
+
+
+def test_a_judge_of_correctness_decides_no_gate_without_a_certificate(
+    result: RunResult, store: Store, scope: Scope, clock: FixedClock
+) -> None:
+    by_rules = judging_correctness(OverlapCorrectness(), version="1")
+    asked = replace(dataset(), cases=tuple(replace(case, reference_answer="it says five") for case in dataset().cases))
+    options = GateOptions(floors={"correctness": 5.0}, unjudgeable=1.0)
+
+    def rules() -> dict[str, tuple[Status, str]]:
+        found = judge_run(result, asked, [by_rules], bench(store, scope, clock))
+        seen = judge(reading_of(found.result), None, options).rules
+        return {rule.title: (rule.status, rule.sentence) for rule in seen if "correctness" in rule.about}
+
+    calibrated(judge_run(result, asked, [by_rules], bench(store, scope, clock)), store, scope, clock)
+    [(status, sentence)] = rules().values()
+    assert status is Status.INCONCLUSIVE
+    assert "correctness has a floor and cannot decide it: its judge has no certificate" in sentence
+    assert "run assay judge certify" in sentence
+    certificate = Certificate(
+        fingerprint_id=by_rules.fingerprint().id,
+        about=RubricKind.CORRECTNESS,
+        made_at=clock.now(),
+        expires_at=clock.now() + timedelta(days=30),
+        cases_hash="h",
+        cases=360,
+        passed=True,
+        figures={"false_accepts": {"value": 0.0}, "false_rejects": {"value": 0.0}, "served": []},
+        fingerprint={},
+    )
+    with store.writing(scope) as work:
+        work.judging.put_certificate(certificate)
+    assert {status for status, _ in rules().values()} == {Status.FAIL}
 
 
 def test_a_calibration_ends(result: RunResult, store: Store, scope: Scope, clock: FixedClock) -> None:

@@ -243,7 +243,7 @@ def test_a_function_is_a_judge_and_its_code_is_part_of_who_it_is() -> None:
         find_judge("length", RubricKind.ABSTENTION)
     with pytest.raises(BadValue, match="no judge is called 'lenght'; close names: length"):
         find_judge("lenght", RubricKind.CORRECTNESS)
-    assert JUDGES.names() == ("builtin", "model", "length")
+    assert JUDGES.names() == ("builtin", "builtin-correctness", "builtin-overlap", "model", "length")
 
 
 def test_an_abstention_judge_says_yes_or_no() -> None:

@@ -44,8 +44,10 @@ def test_without_an_address_there_is_no_model(store: Store, scope: Scope) -> Non
         open_model(Settings(), store, scope)
     judge = open_judging(Settings(embedder="none"), store, scope, RubricKind.GROUNDEDNESS, JudgeChoice())
     assert judge.fingerprint().judge_kind == "builtin"
-    with pytest.raises(SettingError, match="nothing built in judges correctness"):
-        open_judging(Settings(), store, scope, RubricKind.CORRECTNESS, JudgeChoice())
+    rules = open_judging(Settings(), store, scope, RubricKind.CORRECTNESS, JudgeChoice())
+    assert rules.name.startswith("builtin-correctness/")
+    floor = open_judging(Settings(), store, scope, RubricKind.CORRECTNESS, JudgeChoice(name="builtin:overlap"))
+    assert floor.name.startswith("builtin-overlap/")
 
 
 @pytest.mark.parametrize(

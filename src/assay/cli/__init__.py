@@ -13,5 +13,6 @@
 - `dataset_tables`: datasets as text and as JSON.
 - `run_table`: runs as a table.
 - `runs`: finds finished runs.
+- `certificate_lines`: certificates of judges as text.
 - `judge_lines`: results of judges as text.
 """

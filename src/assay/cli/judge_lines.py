@@ -17,6 +17,7 @@ from assay.records.evaluations import Outcome, OutcomeKind
 from assay.records.judging import Calibration, Usage
 
 if TYPE_CHECKING:
+    from assay.evaluation.gold_check import CheckedGold
     from assay.evaluation.run_judging import JudgedRun
     from assay.judging.rerun import Rerun, SpotCheck
 
@@ -83,10 +84,7 @@ def _standing(one: JudgeStanding) -> Iterator[str]:
         yield f"  served by  {', '.join(one.served)} ({one.model} was asked)"
     if one.alias:
         yield f"  ALIAS      {one.alias}"
-    if one.attempts:
-        failed = f", {one.failed_attempts} without success" if one.failed_attempts else ""
-        times = "once" if one.attempts == 1 else f"{one.attempts} times"
-        yield f"  calibrated {times}{failed}"
+    yield from _licence_lines(one)
     if one.among_labels:
         yield f"  labels     {one.among_labels} of {one.judged} judged cases ask questions of its calibration"
     if one.flagged:
@@ -94,6 +92,21 @@ def _standing(one: JudgeStanding) -> Iterator[str]:
     if one.void:
         yield f"  VOID       {one.void}"
     yield f"  gates      {'listen to it' if one.gates else f'do not listen: {one.why}'}"
+
+
+def _licence_lines(one: JudgeStanding) -> Iterator[str]:
+    if one.attempts:
+        failed = f", {one.failed_attempts} without success" if one.failed_attempts else ""
+        times = "once" if one.attempts == 1 else f"{one.attempts} times"
+        yield f"  calibrated {times}{failed}"
+    if one.certificate is not None:
+        yield f"  certified  {_format_certificate(one.certificate)}"
+
+
+def _format_certificate(certificate: Mapping[str, Any]) -> str:
+    accepts, rejects = certificate["false_accepts"], certificate["false_rejects"]
+    until = f"until {certificate['expires_at'][:10]}" if certificate["passed"] else "without success"
+    return f"{until}: {accepts:.1%} false accepts, {rejects:.1%} false rejects of {certificate['cases']} answers"
 
 
 def _requests(usage: Usage) -> str:
@@ -227,6 +240,18 @@ def _calibration_row(calibration: Calibration, now: datetime) -> tuple[str, ...]
         "-" if attempt is None else str(attempt),
         gates,
     )
+
+
+def gold_lines(found: CheckedGold) -> Iterator[str]:
+    """Reference answers that look wrong, for people."""
+    count = len(found.suspects)
+    yield f"{found.dataset}: {count} of {found.checked} reference answers with evidence contradict it"
+    for suspect in found.suspects:
+        seen = suspect.reading
+        yield f"  {suspect.case_id}  {suspect.question}"
+        yield f"    gold      {suspect.gold}"
+        yield f"    problem   {seen.problem}: it states {', '.join(seen.states)}"
+        yield f"    evidence  {', '.join(seen.evidence)}"
 
 
 def rerun_lines(found: Rerun) -> Iterator[str]:

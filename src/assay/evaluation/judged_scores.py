@@ -33,11 +33,13 @@ FINGERPRINT = "fingerprint"
 """Under which it keeps everything that moves the verdicts: model, prompt, parameters."""
 CALIBRATION = "calibration"
 """Under which it keeps how far the judge agreed with people; None: it was never calibrated."""
+CERTIFICATE = "certificate"
+"""Under which it keeps what the judge made of answers that are wrong on purpose; None: it was never certified."""
 SPOT_CHECK = "spot_check"
 """Under which it keeps how often a second judge disagreed."""
 IDLE = "idle"
 """Under which it keeps that a judge had nothing to decide: such a judge takes no metric from a gate."""
-_FACTS = frozenset({SPENT, FINGERPRINT, CALIBRATION, SPOT_CHECK})
+_FACTS = frozenset({SPENT, FINGERPRINT, CALIBRATION, CERTIFICATE, SPOT_CHECK})
 """Facts about the judging that are not part of the system."""
 
 Verdicts = Mapping[tuple[str, int, RubricKind], StoredVerdict]
@@ -85,6 +87,8 @@ class JudgeStanding:
     """Everything that moves its verdicts: model, rubric, prompt, parameters."""
     calibration: Mapping[str, Any] | None = None
     """Its last calibration in short; None: there is none."""
+    certificate: Mapping[str, Any] | None = None
+    """Its last certificate in short; None: there is none, or what it judges needs none."""
 
     @property
     def judged(self) -> int:
@@ -127,6 +131,7 @@ class JudgeStanding:
             "among_labels": self.among_labels,
             "fingerprint": dict(self.fingerprint),
             "calibration": None if self.calibration is None else dict(self.calibration),
+            "certificate": None if self.certificate is None else dict(self.certificate),
         }
 
 
@@ -262,6 +267,7 @@ def _subject_entry(standing: JudgeStanding) -> dict[str, Any]:
         SPENT: standing.spending_as_json(),
         FINGERPRINT: dict(standing.fingerprint),
         CALIBRATION: None if standing.calibration is None else dict(standing.calibration),
+        CERTIFICATE: None if standing.certificate is None else dict(standing.certificate),
     }
 
 

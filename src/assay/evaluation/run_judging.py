@@ -25,12 +25,14 @@ from assay.evaluation.judged_scores import (
     metrics_judged_by,
 )
 from assay.evaluation.running.files import RunFolder
-from assay.judging.calibration import LEAST_SAME, overlap
+from assay.judging.builtin.correctness import DEMANDS
+from assay.judging.calibration import overlap
 from assay.judging.canaries import CheckedVerdicts, OnVerdict, judge_with_canaries
+from assay.judging.licence import LicenceQuestion, explain_no_licence
 from assay.judging.persistence import to_stored_verdict
 from assay.models.budget import costs_of
 from assay.models.chat import alias_reason
-from assay.records.judging import Calibration, JudgeInput, RubricKind, StoredVerdict
+from assay.records.judging import Calibration, Certificate, JudgeInput, RubricKind, StoredVerdict
 from assay.records.run_results import Caveat, CaveatKind
 
 if TYPE_CHECKING:
@@ -144,7 +146,7 @@ def _reference(case: Case) -> str:
     """The reference answer, and what the case demands of an answer besides."""
     demands = [f"- {demand}" for demand in case.rubric]
     told = [case.reference_answer] if case.reference_answer else []
-    return "\n".join([*told, *(["A good answer:", *demands] if demands else [])])
+    return "\n".join([*told, *([DEMANDS, *demands] if demands else [])])
 
 
 def _passages(given: Retrieved, answer: GivenAnswer, dataset: Dataset) -> list[str]:
@@ -183,45 +185,37 @@ def _ask_judge(
             for calibration in work.judging.calibrations_about(judge.about)
             if calibration.fingerprint_id == judge.fingerprint().id
         ]
-    return stored, replace(_standing(judge, hearing, attempts, at, bench.prices), took_s=took_s)
+        certificates = work.judging.certificates(fingerprint_id=judge.fingerprint().id, limit=1)
+    evidence = _Evidence(attempts, certificates[0] if certificates else None)
+    return stored, replace(_standing(judge, hearing, evidence, at, bench.prices), took_s=took_s)
 
 
-def _distrust(calibration: Calibration | None, at: datetime, hearing: CheckedVerdicts, alias: str) -> str:
-    """Say why no gate may listen to a judge; empty when one may."""
-    if hearing.void:
-        return hearing.void
-    if calibration is None:
-        return "its judge was never calibrated"
-    if not calibration.passed:
-        return f"its judge did not pass its calibration: {'; '.join(calibration.figures.get('shortcomings', []))}"
-    if not calibration.gates_at(at):
-        return f"the calibration of its judge ended on {calibration.expires_at:%Y-%m-%d}"
-    return _describe_wavering(calibration) or _other_model(calibration, hearing.served) or alias
+class _Evidence(NamedTuple):
+    """What the store has of a judge: its calibrations, the oldest first, and its last certificate."""
 
-
-def _describe_wavering(calibration: Calibration) -> str:
-    """Say that a judge does not agree with itself: version 0.1 measured this and licensed the judge all the same."""
-    same = calibration.figures.get("self_consistency", {}).get("same")
-    if same is None or same["value"] >= LEAST_SAME:
-        return ""
-    return f"its judge gave the same verdict each time on {same['value']:.0%} of the cases that were asked again"
-
-
-def _other_model(calibration: Calibration, served: Sequence[str]) -> str:
-    """Say that another model replied than the one that was calibrated; version 0.1 did not keep which that was."""
-    known = calibration.figures.get("served")
-    strangers = [name for name in served if known is not None and name not in known]
-    return f"{', '.join(strangers)} replied, and {', '.join(known or ['no model'])} was calibrated" if strangers else ""
+    attempts: Sequence[Calibration]
+    certificate: Certificate | None
 
 
 def _standing(
-    judge: Judging, hearing: CheckedVerdicts, attempts: Sequence[Calibration], at: datetime, prices: Prices | None
+    judge: Judging, hearing: CheckedVerdicts, evidence: _Evidence, at: datetime, prices: Prices | None
 ) -> JudgeStanding:
     given, fingerprint = hearing.given, judge.fingerprint()
+    attempts, certificate = evidence
     calibration = attempts[-1] if attempts else None
     model = fingerprint.model
     alias = alias_reason(model, fingerprint.model_digest, hearing.served) if model else ""
-    why = _distrust(calibration, at, hearing, alias)
+    why = explain_no_licence(
+        LicenceQuestion(
+            about=judge.about,
+            calibration=calibration,
+            certificate=certificate,
+            at=at,
+            served=hearing.served,
+            alias=alias,
+            void=hearing.void,
+        )
+    )
     cost, most_cost = costs_of(hearing.usage, prices)
     return JudgeStanding(
         about=judge.about,
@@ -246,7 +240,20 @@ def _standing(
         else overlap(calibration, (judgment.input.question for judgment in given)),
         fingerprint=fingerprint.as_json(),
         calibration=None if calibration is None else _in_short(calibration),
+        certificate=None if certificate is None else _certificate_in_short(certificate),
     )
+
+
+def _certificate_in_short(certificate: Certificate) -> dict[str, Any]:
+    """Return what a run keeps of its judge's certificate."""
+    return {
+        "false_accepts": certificate.figures["false_accepts"]["value"],
+        "false_rejects": certificate.figures["false_rejects"]["value"],
+        "cases": certificate.cases,
+        "passed": certificate.passed,
+        "made_at": certificate.made_at.isoformat(),
+        "expires_at": certificate.expires_at.isoformat(),
+    }
 
 
 def _in_short(calibration: Calibration) -> dict[str, Any]:

@@ -10,6 +10,9 @@
 - `canaries`: planted cases that show whether a judge obeys such orders.
 - `labels`: cases that people judged.
 - `calibration`: how far a judge agrees with people.
+- `certification_cases`: answers that are right, wrong on purpose, declining and attacked.
+- `certification`: what a judge makes of them, as a certificate.
+- `licence`: whether a gate may use a judge, by its calibration and its certificate.
 - `rerun`: a second opinion on an old run or on a sample of verdicts.
 - `panel`: all roles of a checkpoint, one verdict, and escalation to a larger model.
 - `panel_options`: the numbers that decide a panel's verdict.

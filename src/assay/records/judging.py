@@ -327,6 +327,36 @@ class Calibration:
         return self.passed and self.made_at <= moment < self.expires_at
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Certificate:
+    """What a judge of correctness made of answers that are right and wrong on purpose, and until when that counts."""
+
+    fingerprint_id: str
+    about: RubricKind
+    made_at: datetime
+    expires_at: datetime
+    cases_hash: str
+    """Of the answers it was shown."""
+    cases: int
+    passed: bool
+    figures: Mapping[str, Any]
+    """What it accepted of each group, stability, biases, and why it was not certified."""
+    fingerprint: Mapping[str, Any]
+    """Judge, prompt, model and parameters, with their hashes."""
+
+    def __post_init__(self) -> None:
+        require(self, values.short_label, "fingerprint_id", "cases_hash")
+        require(self, one_of(RubricKind), "about")
+        require(self, values.moment, "made_at", "expires_at")
+        require(self, values.count, "cases")
+        require(self, values.flag, "passed")
+        require(self, values.json_object, "figures", "fingerprint")
+
+    def is_valid_at(self, moment: datetime) -> bool:
+        """Whether it passed and counts at a moment."""
+        return self.passed and self.made_at <= moment < self.expires_at
+
+
 def score_of(verdict: Verdict) -> float | None:
     """A verdict as one number: 0 to 5, or 1 and 0 for an abstention; None where there is none."""
     if isinstance(verdict, AbstentionVerdict):

@@ -10,5 +10,7 @@
 - `facts`: reads what sentences state: subject, relation, value, polarity and time.
 - `relations`: which relations hold one value at a time, and which may hold several.
 - `wording`: compares claims and finds contradictions.
+- `periods`: dates in a text as periods, and whether one names the time that another means.
+- `relative_times`: times told from the day on which something is said, such as yesterday.
 - `secrets`: finds and masks secrets.
 """

@@ -143,13 +143,7 @@ def _with_budget(settings: Settings, store: Store, scope: Scope, model: ChatMode
 
 def open_judging(settings: Settings, store: Store, scope: Scope, about: RubricKind, choice: JudgeChoice) -> Judging:
     """Open the judge that was named; else the model the settings name, else what is built in."""
-    name = _judge_name(settings, choice)
-    if not choice.name and name == BUILTIN_JUDGE and about.value == "correctness":
-        raise SettingError(
-            f"nothing built in judges {about}, and no model is set up",
-            remedy="Set model.url and model.name, or judge groundedness and abstention.",
-        )
-    return find_judge(name, about).open(
+    return find_judge(_judge_name(settings, choice), about).open(
         JudgeRequest(about=about, rubric=choice.rubric, model=choice.model, settings=settings, store=store, scope=scope)
     )
 
@@ -164,4 +158,7 @@ def list_judge_kinds(settings: Settings, choice: JudgeChoice) -> tuple[RubricKin
 
 
 def _judge_name(settings: Settings, choice: JudgeChoice) -> str:
-    return choice.name or (BUILTIN_JUDGE if choice.builtin or not has_model(settings) else "model")
+    if choice.name:
+        # builtin:overlap is what people type; a registered name has no colon.
+        return choice.name.replace(":", "-") if choice.name.startswith(f"{BUILTIN_JUDGE}:") else choice.name
+    return BUILTIN_JUDGE if choice.builtin or not has_model(settings) else "model"

@@ -1,6 +1,6 @@
-"""`assay judge`: judge the answers of a run, judge them again with another judge, calibrate a judge, look twice.
+"""`assay judge`: judge the answers of a run, judge them again with another judge, calibrate and certify a judge.
 
-Without a model in the settings the built-in judges of groundedness and abstention are asked.
+Without a model in the settings the built-in judges are asked.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from assay import wiring
+from assay.cli.certificate_lines import certificate_json, certificate_lines, certificate_list_lines
 from assay.cli.judge_lines import (
     calibration_json,
     calibration_lines,
     calibration_list_lines,
+    gold_lines,
     judgement_as_json,
     judgement_lines,
     rerun_lines,
@@ -33,6 +35,9 @@ from assay.evaluation.results import RunResult
 from assay.extras import need_extra
 from assay.judging.calibration import CalibrationOptions
 from assay.judging.calibration import calibrate as hold
+from assay.judging.certification import CertificationOptions
+from assay.judging.certification import certify as show_cases
+from assay.judging.certification_cases import with_files
 from assay.judging.labels import Labels, case_key, read_labels
 from assay.judging.protocol import Judging
 from assay.records.datasets import Dataset
@@ -45,7 +50,7 @@ if TYPE_CHECKING:
 
 BELOW_THE_FLOOR = 2
 MOST_LISTED = 100
-"""Calibrations that `judge list` shows."""
+"""Calibrations, and certificates, that `judge list` shows."""
 AboutOption = Annotated[
     list[RubricKind] | None, typer.Option("--about", help="What to judge; default: all that can be.")
 ]
@@ -55,6 +60,15 @@ RubricOption = Annotated[str, typer.Option("--rubric", metavar="FILE", help="A r
 BuiltinOption = Annotated[bool, typer.Option("--built-in", help="Ask no model.")]
 JudgeOption = Annotated[
     str, typer.Option("--judge", metavar="NAME", help="A registered judge: builtin, model, or one of a package.")
+]
+DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help="A dataset by name, or its file.")]
+CasesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--data",
+        metavar="GROUP=FILE",
+        help="Answers of your own for a group: right, verbose, specific, vague, abstaining or attacked.",
+    ),
 ]
 FloatingOption = Annotated[bool, typer.Option("--allow-floating", help="Accept a model name such as latest.")]
 LabelsOption = Annotated[Path, typer.Option("--labels", metavar="FILE", help="Cases that people judged, as JSONL.")]
@@ -72,6 +86,8 @@ def register(app: typer.Typer) -> None:
     _register_run(group)
     _register_rerun(group)
     _register_calibrate(group)
+    _register_certify(group)
+    _register_gold(group)
     _register_list(group)
     _register_spot_check(group)
 
@@ -195,16 +211,70 @@ def _register_calibrate(group: typer.Typer) -> None:
             raise typer.Exit(BELOW_THE_FLOOR)
 
 
+def _register_certify(group: typer.Typer) -> None:
+    @command(group, "certify")
+    def certify(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        judge_name: JudgeOption = "",
+        model: ModelOption = "",
+        rubric: RubricOption = "",
+        built_in: BuiltinOption = False,
+        data: CasesOption = None,
+        allow_floating: FloatingOption = False,
+        seed: SeedOption = 0,
+    ) -> None:
+        """Show a judge of correctness answers that are wrong on purpose; exit 2 if it accepts too many of them."""
+        need_extra("judge")
+        settings = _settings(surface, allow_floating=allow_floating)
+        cases = with_files(data or ())
+        options = CertificationOptions(
+            days=settings.judge_calibration_days, threads=settings.model_concurrency, seed=seed
+        )
+        choice = JudgeChoice(model=model, rubric=rubric, builtin=built_in, name=judge_name)
+        with wiring.open_store(settings) as store, _progress(surface, "answers") as told:
+            judge = open_judging(settings, store, surface.scope, RubricKind.CORRECTNESS, choice)
+            with store.reading(surface.scope) as work:
+                earlier = work.judging.certificates(fingerprint_id=judge.fingerprint().id)
+            found = show_cases(judge, cases, clock=SystemClock(), options=options, on_case=told, earlier=earlier)
+            with store.writing(surface.scope) as work:
+                work.judging.put_certificate(found.certificate)
+        surface.result(certificate_json(found.certificate), "\n".join(certificate_lines(found, judge.name)))
+        if not found.certificate.passed:
+            raise typer.Exit(BELOW_THE_FLOOR)
+
+
+def _register_gold(group: typer.Typer) -> None:
+    @command(group, "gold")
+    def gold(surface: Surface, dataset: DatasetArgument) -> None:
+        """List reference answers of a dataset that contradict the documents named as their evidence."""
+        from assay.evaluation.gold_check import check_dataset_gold  # noqa: PLC0415 - the extra "memory"
+
+        need_extra("judge")
+        found = lookup(surface, None).dataset(dataset)
+        if found is None:
+            raise NothingMeasured(
+                f"there is no dataset {dataset!r}", remedy="List them: assay dataset list, or give a file."
+            )
+        checked = check_dataset_gold(found)
+        surface.result(checked.as_json(), "\n".join(gold_lines(checked)))
+
+
 def _register_list(group: typer.Typer) -> None:
     @command(group, "list")
     def list_calibrations(surface: Surface) -> None:
-        """List every calibration of every judge, failed ones included, the newest first."""
+        """List every calibration and certificate of every judge, failed ones included, the newest first."""
         need_extra("judge")
         settings = _settings(surface, allow_floating=False)
         with wiring.open_store(settings) as store, store.reading(surface.scope) as work:
             found = work.judging.calibrations(limit=MOST_LISTED)
-        lines = calibration_list_lines(found, SystemClock().now())
-        surface.result({"calibrations": [calibration_json(one) for one in found]}, "\n".join(lines))
+            certificates = work.judging.certificates(limit=MOST_LISTED)
+        now = SystemClock().now()
+        lines = [*calibration_list_lines(found, now), *certificate_list_lines(certificates, now)]
+        told = {
+            "calibrations": [calibration_json(calibration) for calibration in found],
+            "certificates": [certificate_json(certificate) for certificate in certificates],
+        }
+        surface.result(told, "\n".join(lines))
 
 
 def _register_spot_check(group: typer.Typer) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import ColumnElement, delete, func, select, update
 
 from assay.errors import RecordNotFound
-from assay.records.judging import Calibration, JudgeInput, RubricKind, StoredVerdict
+from assay.records.judging import Calibration, Certificate, JudgeInput, RubricKind, StoredVerdict
 from assay.records.research_log import PromptSplit, PromptVersion
 from assay.storage.repositories.base import Repository
 from assay.storage.rows import from_row, insert, mask_value, to_row, upsert
@@ -30,8 +30,12 @@ from assay.storage.tables import (
 # --- Judging, cached replies and budgets ---
 
 
+CASES = "cases:"
+"""Before the hash in the rows of `judge_calibrations` that hold a certificate: it was made with cases, not labels."""
+
+
 class JudgeRows(Repository):
-    """Inputs and verdicts of judges, and their calibrations."""
+    """Inputs and verdicts of judges, and their calibrations and certificates."""
 
     def put_inputs(self, inputs: Sequence[JudgeInput]) -> None:
         """Store inputs; one that exists already is the same and is skipped."""
@@ -85,20 +89,56 @@ class JudgeRows(Repository):
     def calibration(self, fingerprint_id: str) -> Calibration | None:
         """The newest of a judge; None: it was never calibrated."""
         table = judge_calibrations
-        statement = self._select(table, table.c.fingerprint_id == fingerprint_id).order_by(table.c.id.desc()).limit(1)
-        row = self._connection.execute(statement).one_or_none()
+        own = self._select(table, table.c.fingerprint_id == fingerprint_id, ~_is_certificate())
+        row = self._connection.execute(own.order_by(table.c.id.desc()).limit(1)).one_or_none()
         return None if row is None else from_row(Calibration, row, table)
 
     def calibrations_about(self, kind: RubricKind) -> list[Calibration]:
         """Return every calibration of judges of one kind, the oldest first: failed attempts are kept too."""
         table = judge_calibrations
-        statement = self._select(table, table.c.kind == kind.value).order_by(table.c.id)
+        statement = self._select(table, table.c.kind == kind.value, ~_is_certificate()).order_by(table.c.id)
         return [from_row(Calibration, row, table) for row in self._connection.execute(statement)]
 
     def calibrations(self, *, limit: int = 100) -> list[Calibration]:
         """The newest first."""
-        statement = self._select(judge_calibrations).order_by(judge_calibrations.c.id.desc()).limit(limit)
-        return [from_row(Calibration, row, judge_calibrations) for row in self._connection.execute(statement)]
+        table = judge_calibrations
+        statement = self._select(table, ~_is_certificate()).order_by(table.c.id.desc()).limit(limit)
+        return [from_row(Calibration, row, table) for row in self._connection.execute(statement)]
+
+    def put_certificate(self, certificate: Certificate) -> None:
+        """Store a certificate of a judge; earlier ones are kept."""
+        row = {
+            "tenant": self._tenant,
+            "kind": certificate.about.value,
+            "labels_hash": f"{CASES}{certificate.cases_hash}",
+            **{name: getattr(certificate, name) for name in _SAME_COLUMNS},
+        }
+        self._connection.execute(judge_calibrations.insert().values(row))
+
+    def certificates(self, *, fingerprint_id: str | None = None, limit: int = 100) -> list[Certificate]:
+        """Certificates of one judge or of all, the newest first; failed ones are kept too."""
+        table = judge_calibrations
+        statement = self._select(table, _is_certificate())
+        if fingerprint_id is not None:
+            statement = statement.where(table.c.fingerprint_id == fingerprint_id)
+        rows = self._connection.execute(statement.order_by(table.c.id.desc()).limit(limit)).mappings()
+        return [_read_certificate({str(name): value for name, value in row.items()}) for row in rows]
+
+
+_SAME_COLUMNS = ("fingerprint_id", "made_at", "expires_at", "cases", "passed", "figures", "fingerprint")
+"""Of a certificate, named as in the table."""
+
+
+def _is_certificate() -> ColumnElement[bool]:
+    return judge_calibrations.c.labels_hash.startswith(CASES, autoescape=True)
+
+
+def _read_certificate(row: Mapping[str, Any]) -> Certificate:
+    return Certificate(
+        about=RubricKind(row["kind"]),
+        cases_hash=row["labels_hash"].removeprefix(CASES),
+        **{name: row[name] for name in _SAME_COLUMNS},
+    )
 
 
 class ReplyRows(Repository):
