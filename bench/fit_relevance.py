@@ -31,7 +31,7 @@ from assay.evaluation.datasets.bundled import find_bundled
 from assay.memory.engine import Engine
 from assay.memory.saving import Refused
 from assay.memory.searching import relevance
-from assay.memory.searching.relevance import CLUES, MEANING, WORDS, RelevanceProfile
+from assay.memory.searching.relevance import CLUES, MEANING, TRIGGER, WORDS, RelevanceProfile
 from assay.records import Channel, Draft, Filters, Format, Scope, SearchRequest
 from assay.settings import Settings
 from assay.systems.assay_engine import take_in
@@ -49,6 +49,7 @@ HITS = 10
 WEIGHT = 300.0
 """Of all examples of one set together, so that a set with more questions does not count more."""
 GROUPS = 10
+THRESHOLDS = (0.05, 0.1, 0.15, 0.2, 0.3)
 SCOPE = Scope()
 PLACE = Path(relevance.__file__).parent / relevance.FILE
 CHANNELS: Mapping[str, tuple[Channel, ...] | None] = {
@@ -78,6 +79,8 @@ class Reliability:
     error: float
     """Expected calibration error."""
     auroc: float
+    kept: dict[float, tuple[float, float]]
+    """By threshold: the share of relevant hits that is kept, and of the others that is left out."""
 
     def __str__(self) -> str:
         """As a row of the table."""
@@ -185,6 +188,7 @@ def measure(hits: Sequence[LabelledHit], profile: str, name: str, coefficients: 
     model = RelevanceProfile(name=profile, bias=coefficients["bias"], weights=coefficients["weights"])
     chances = np.array([model.probability(hit.clues) for hit in hits])
     labels = np.array([hit.relevant for hit in hits])
+    triggered = np.array([hit.clues[TRIGGER] > 0.0 for hit in hits])
     return Reliability(
         profile=profile,
         name=name,
@@ -193,7 +197,12 @@ def measure(hits: Sequence[LabelledHit], profile: str, name: str, coefficients: 
         mean=float(chances.mean()),
         error=calibration_error(chances, labels),
         auroc=auroc(chances, labels),
+        kept={least: _cut(triggered | (chances >= least), labels) for least in THRESHOLDS},
     )
+
+
+def _cut(kept: np.ndarray[Any, Any], labels: np.ndarray[Any, Any]) -> tuple[float, float]:
+    return float(kept[labels].mean()), float((~kept)[~labels].mean())
 
 
 def calibration_error(chances: np.ndarray[Any, Any], labels: np.ndarray[Any, Any]) -> float:
@@ -256,6 +265,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         profiles, told = run(asked.data, embedder)
     rows = ["| profile | set | hits | relevant | mean probability | calibration error | AUROC |", "|" + " --- |" * 7]
     print("\n".join([*rows, *map(str, told)]))
+    print("\nrelevant hits kept / other hits left out, by min_relevance (a triggered hit is always kept)")
+    print(
+        "| profile | set |"
+        + "".join(f" {least:g} |" for least in THRESHOLDS)
+        + "\n|"
+        + " --- |" * (2 + len(THRESHOLDS))
+    )
+    for row in told:
+        cut = "".join(f" {kept:.0%} / {left_out:.0%} |" for kept, left_out in row.kept.values())
+        print(f"| {row.profile} | {row.name} |{cut}")
     for name, profile in profiles.items():
         print(
             f"{name}: bias {profile['bias']:.3f}, " + ", ".join(f"{n} {w:.3f}" for n, w in profile["weights"].items())

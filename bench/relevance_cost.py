@@ -108,7 +108,7 @@ def _measure(search: Callable[[Scope, SearchRequest], SearchResult], questions: 
 
 
 def _use(kind: type[pipeline.Pipeline]) -> None:
-    searcher.Pipeline = kind  # type: ignore[misc]
+    searcher.Pipeline = kind  # type: ignore[attr-defined]
 
 
 def _without(found: SearchResult) -> list[object]:

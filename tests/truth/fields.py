@@ -308,6 +308,7 @@ MEMORY = {
             "channels": (["bm25"], ["trigger"]),
             "token_budget": (10, 1_000),
             "tokens_used": Change(first=0, other=990, base={"token_budget": 1_000}),
+            "min_relevance": (0.0, 1.0),
             "context_type": Change(
                 first=None, other="recipe", base={"query": "house polled warranty"}, prepare=save_recipe
             ),

@@ -38,6 +38,7 @@ from tests.truth.probing import ADA, Probe, Stage, Values, call, make_probes, se
 from tests.verbs.examples import search_long_ago
 
 from assay import wiring
+from assay.access import Access, Grant
 from assay.cli.main import main
 from assay.embedding.bundled import FILES
 from assay.evaluation.running.runner import Running
@@ -56,6 +57,7 @@ from assay.settings.model import Origin
 from assay.storage import open_store
 from assay.testing import FixedClock, HashedEmbedder, note
 from assay.testing.fault_server import Handler, envelope, hang, replying, sending, serving
+from assay.verbs import VERBS, Caller, Surface
 from assay.wiring.network import gatekeeper_of
 
 Do = Callable[[Stage, Settings], Any]
@@ -256,6 +258,18 @@ def search_notes(**given: Any) -> Do:
     return in_engine(work)
 
 
+def search_notes_over_mcp(stage: Stage, settings: Settings) -> Any:
+    """Search the same notes as an agent, and count what it gets and what was left out."""
+    with stage.engine(settings) as engine:
+        _fill(engine)
+        caller = Caller(
+            opened=engine, settings=settings, grant=Grant(ADA, Access.OPERATOR), surface=Surface.MCP, via="truth"
+        )
+        verb = VERBS["memory.search"]
+        found = verb.to_json(verb.call(caller, verb.make({"query": "harbour crane"})))
+        return len(found["hits"]), found["below_relevance"], found["min_relevance"]
+
+
 def _fill(engine: Engine) -> None:
     """Save notes that different channels find."""
     texts = {
@@ -303,6 +317,7 @@ STORES = {
     "chunking.max_tokens": do_with("chunking_max_tokens", 64, None, in_engine(save_long)),
     "chunking.overlap_tokens": do_with("chunking_overlap_tokens", 0, 30, in_engine(save_long), chunking_max_tokens=64),
     "search.k": do_with("search_k", 1, 2, search_notes()),
+    "search.min_relevance": do_with("search_min_relevance", 0.0, 1.0, search_notes()),
     "search.fusion": do_with("search_fusion", "convex", "rrf", search_notes()),
     "search.rrf_k": do_with("search_rrf_k", 10, 60, search_notes(), search_fusion="rrf"),
     "search.coefficient": do_with(
@@ -803,6 +818,7 @@ SERVERS = {
     "server.session_idle_minutes": do_with("server_session_idle_minutes", 10.0, 60.0, sign_in(30)),
     "server.behind_https": do_with("server_behind_https", "no", "yes", read_cookie),
     "mcp.allowed_origins": do_with("mcp_allowed_origins", (), ("http://localhost:6274",), come_from_page),
+    "mcp.min_relevance": do_with("mcp_min_relevance", 0.0, 1.0, search_notes_over_mcp),
     "mcp.sessions_per_principal": do_with("mcp_sessions_per_principal", 1, 3, open_mcp_sessions),
 }
 

@@ -1097,6 +1097,8 @@ SEARCHING = (
                 ),
                 prepare=mark_tea,
             ),
+            Example(given={"query": "oven", "min_relevance": 0.5}, argv=("search", "oven", "--min-relevance", "0.5")),
+            Example(given={"query": "oven", "min_relevance": 2}, argv=("search", "oven", "--min-relevance", "2")),
             Example(given={"query": "oven", "tokens_used": 5}, argv=("search", "oven", "--tokens-used", "5")),
             Example(given={"query": "oven", "k": 0}, argv=("search", "oven", "-k", "0")),
             Example(given={"query": "oven", "k": 101}, argv=("search", "oven", "-k", "101")),

@@ -323,7 +323,8 @@ def place_at(folder: Path, db: str) -> Iterator[Place]:
     named = "".join(f'[{name}]\nfolder = "{folder}/{name}"\n' for name in folders)
     (folder / "assay.toml").write_text(f'[embedder]\nkind = "none"\n{named}')
     with configured_at(folder):
-        settings = settings_at(folder).change(db=db, embedder="none")
+        # The one default that differs by surface (tests/verbs/test_circumstances.py); everything else must be equal.
+        settings = settings_at(folder).change(db=db, embedder="none", mcp_min_relevance=0.0)
         files = make_files(folder)
     with wiring.serving(settings) as engine:
         services = Services(engine, settings)

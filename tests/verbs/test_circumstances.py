@@ -13,8 +13,9 @@ import pytest
 from tests.verbs.examples import mark_tea
 from tests.verbs.surfaces import Call, Place, Tenant, configured_at, place_at, surfaces_of
 
-from assay.records import LoggedQuery, Origin
-from assay.verbs import searching
+from assay.access import Access, Grant
+from assay.records import LoggedQuery, Origin, SearchResult
+from assay.verbs import Caller, Surface, searching
 
 DEEP = "why is green tea steeped, and how does that differ from the oven"
 SURFACES = {
@@ -125,3 +126,22 @@ def test_a_context_is_packed_into_what_is_left(place: Place, surface: str) -> No
     assert full["over_budget"] == full["tokens"] - 10
     line = logged(tenant, full["query_id"])
     assert (line.context_type, line.pressure_level, line.token_usage_ratio) == ("brewing", "critical", 0.99)
+
+
+def test_an_agent_gets_few_good_hits_unless_it_asks_for_more(place: Place) -> None:
+    tenant = place.tenant()
+    engine, settings = place.services.engine, place.settings.change(mcp_min_relevance=0.1)
+
+    def search(surface: Surface, **given: Any) -> SearchResult:
+        caller = Caller(
+            opened=engine, settings=settings, grant=Grant(tenant.scope, Access.OPERATOR), surface=surface, via="a test"
+        )
+        return searching.search(caller, searching.SEARCH.make({"query": "why is the oven polled", **given}))
+
+    for surface in (Surface.PYTHON, Surface.HTTP, Surface.COMMAND_LINE):
+        whole = search(surface)
+        assert (whole.min_relevance, whole.below_relevance) == (None, 0)
+    few = search(Surface.MCP)
+    assert few.min_relevance == 0.1
+    assert 0 < len(few) == len(whole) - few.below_relevance < len(whole)
+    assert search(Surface.MCP, min_relevance=0).ids == whole.ids

@@ -19,10 +19,9 @@ from assay.index.indexes import Indexes
 from assay.index.options import Folded, IndexOptions, IndexStatus, Recall
 from assay.index.scoring import Found
 from assay.index.state import Allowed
-from assay.index.view import SAMPLED, FolderSize, View
+from assay.index.view import FolderSize, View
 
 __all__ = [
-    "SAMPLED",
     "Allowed",
     "Folded",
     "FolderSize",

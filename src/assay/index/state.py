@@ -126,8 +126,8 @@ class State:
     kept: KeptRows = field(repr=False, compare=False)
     """Rows that searches have read; those of the newest state, whichever state this is."""
     _known: dict[Filters, Allowed] = field(default_factory=dict, repr=False)
-    samples: dict[tuple[Allowed | None, int], MeasuredVectors] = field(default_factory=dict, repr=False, compare=False)
-    """Even samples of the vectors that pass a filter, by filter and size; views fill it."""
+    samples: dict[Allowed | None, MeasuredVectors] = field(default_factory=dict, repr=False, compare=False)
+    """Even samples of the vectors that pass a filter, by filter; views fill it."""
 
     @cached_property
     def alive(self) -> Allowed:

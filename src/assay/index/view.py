@@ -36,8 +36,8 @@ SPARE = 50
 """Extra passages read from the database, so that equal scores can be put in order."""
 SAMPLED = 1_000
 """Passages compared to know the spread of a query's cosines: the mean of so many is exact to a hundredth."""
-SAMPLES_KEPT = 8
-"""Samples that one state keeps, for the filters that are asked with: 256 vectors are 0.4 MB."""
+SAMPLES_KEPT = 4
+"""Samples that one state keeps, for the filters that are asked with: 1,000 vectors are 1.5 MB."""
 
 
 class FolderSize(NamedTuple):
@@ -154,16 +154,14 @@ class View:
             parts.append(Scored(state.base.numbers[places], scores))
         return best(parts, limit, digits=COSINE_DIGITS)
 
-    def cosine_spread(
-        self, vector: Query, *, model: str, allowed: Allowed | None = None, sample: int = SAMPLED
-    ) -> CosineSpread | None:
+    def cosine_spread(self, vector: Query, *, model: str, allowed: Allowed | None = None) -> CosineSpread | None:
         """How near the passages are to a vector as a whole; None without a passage that has a vector.
 
-        Of more than `sample` passages, every second, third and so on is compared, so that the cost does not grow.
+        Of more than `SAMPLED` passages, every second, third and so on is compared, so that the cost does not grow.
         """
         self._check_model(model)
         query = round_query(vector)
-        vectors = self._find_sample(model, allowed, sample)
+        vectors = self._find_sample(model, allowed)
         every = vectors.cosines(query) if len(vectors.lengths) else np.zeros(0)
         # A vector of zeros has no cosine.
         real = every[np.isfinite(every)]
@@ -205,33 +203,33 @@ class View:
                 remedy="Embed with that model, or re-embed and run `assay index compact`.",
             )
 
-    def _find_sample(self, model: str, allowed: Allowed | None, sample: int) -> MeasuredVectors:
+    def _find_sample(self, model: str, allowed: Allowed | None) -> MeasuredVectors:
         """An even sample of the vectors; kept, so that the next search over the same passages need not read it."""
         samples = self._state.samples
-        found = samples.get((allowed, sample))
+        found = samples.get(allowed)
         if found is None:
-            found = self._read_sample(model, allowed, sample) if self._in_database else self._sample(allowed, sample)
+            found = self._read_sample(model, allowed) if self._in_database else self._sample(allowed)
             if len(samples) >= SAMPLES_KEPT:
                 samples.clear()
-            samples[allowed, sample] = found
+            samples[allowed] = found
         return found
 
-    def _sample(self, allowed: Allowed | None, sample: int) -> MeasuredVectors:
+    def _sample(self, allowed: Allowed | None) -> MeasuredVectors:
         """An even sample of the vectors in the index."""
         state, passing = self._state, self._state.passing(allowed)
         tail, base = state.tail, state.base.vectors
         of_tail = np.flatnonzero(passing.tail[tail.vector_places])
         of_base = np.zeros(0, np.int64) if base is None else np.flatnonzero(passing.base[base.places])
-        step = _step(len(of_tail) + len(of_base), sample)
+        step = _step(len(of_tail) + len(of_base))
         parts = [tail.vectors.pick(of_tail[::step])] if len(of_tail) else []
         if base is not None and len(of_base):
             parts.append(measure_vectors(base.matrix[of_base[::step]]))
         return join_vectors(parts)
 
-    def _read_sample(self, model: str, allowed: Allowed | None, sample: int) -> MeasuredVectors:
+    def _read_sample(self, model: str, allowed: Allowed | None) -> MeasuredVectors:
         """The same where the database keeps the vectors."""
         numbers = self.numbers(allowed)
-        listed = numbers[:: _step(len(numbers), sample)].tolist()
+        listed = numbers[:: _step(len(numbers))].tolist()
         page = self._work.vectors.by_numbers(model, listed)
         return join_vectors([measure_vectors(page.vectors)] if len(page.numbers) else [])
 
@@ -277,6 +275,6 @@ class View:
         return best([scored], limit, digits=COSINE_DIGITS)
 
 
-def _step(count: int, sample: int) -> int:
+def _step(count: int) -> int:
     """How far apart the sampled passages are, out of this many."""
-    return max(1, -(-count // sample))
+    return max(1, -(-count // SAMPLED))

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import BadValue, ChannelUnavailable
-from assay.index import SAMPLED, Allowed, View
+from assay.index import Allowed, View
 from assay.memory.learning.policy import DENYLIST
 from assay.memory.searching.options import SearchOptions
 from assay.memory.searching.query import ParsedQuery, expand_query, full_text_query
@@ -233,15 +233,12 @@ def search_vectors(ask: Ask) -> Offer:
     return [(passage.number, passage.score) for passage in found]
 
 
-def find_cosine_spread(ask: Ask, sample: int = SAMPLED) -> CosineSpread | None:
-    """How near the query is to all the passages it may find; None when nothing can be compared with it.
-
-    Of more than `sample` passages, an even sample of this size is compared.
-    """
+def find_cosine_spread(ask: Ask) -> CosineSpread | None:
+    """How near the query is to all the passages it may find; None when nothing can be compared with it."""
     view, vector = ask.opened_view(), ask.vector
     if vector is None or view.model != vector.model:
         return None
-    return view.cosine_spread(vector.values, model=vector.model, allowed=ask.allowed, sample=sample)
+    return view.cosine_spread(vector.values, model=vector.model, allowed=ask.allowed)
 
 
 def _other_model(ask: Ask, active: str | None, model: str) -> ChannelUnavailable:

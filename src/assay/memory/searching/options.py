@@ -142,9 +142,6 @@ class SearchOptions:
     three datasets, 89 to 98 % is above it; of the rest 42 to 55 %."""
     relevant_least: float = 0.2
     """Below this score nothing is relevant, even if all are low: 97 % and more of what is relevant is above it."""
-    relevance_sample: int = 128
-    """Passages compared with the query to know how far a cosine stands out, in every search: four times as many move
-    a relevance by less than .01 (`design/relevance-cut-off.md`) and cost three times as much."""
     near_top: int = 3
     """A session may hold back results that were among this many first places and above the relevance cut."""
     in_view: int = 5
@@ -160,7 +157,7 @@ class SearchOptions:
         require(self, rules.count, "rrf_k", "fallback_minimum", "rerank_depth", "common_least")
         require(self, rules.count, "full_text_limit", "full_text_beside")
         require(self, rules.count, "expansion_documents", "expansion_terms", "ordinary_least", "praised_depth")
-        require(self, rules.count, "near_top", "in_view", "relevance_sample")
+        require(self, rules.count, "near_top", "in_view")
         require(self, rules.share, "relevant_share", "relevant_least")
         require(
             self,

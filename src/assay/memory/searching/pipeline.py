@@ -551,7 +551,7 @@ class Pipeline:
             ask.parsed.stems,
             view.document_frequency,
             view.document_count,
-            store=find_cosine_spread(ask, self._options.relevance_sample) if compared else None,
+            store=(self._cosines or find_cosine_spread(ask)) if compared else None,
             vectors=listed or (),
         )
         # As for the relevance cut, a deprecated result that scores best must not make current ones irrelevant.
