@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 
 from assay.embedding.protocol import SimilarityProfile
 from assay.index import Found, Indexes, View
-from assay.memory.saving.agreement import LONGEST_COMPARED, Labelled, compare_statements, compare_subjects, restates
+from assay.memory.saving.agreement import LONGEST_COMPARED, compare_statements
 from assay.memory.saving.options import SaveOptions
+from assay.memory.saving.pair_evidence import read_evidence
 from assay.memory.saving.preparing import Prepared, last_headings
 from assay.memory.saving.spam_filter import Doubt
+from assay.memory.saving.subjects import Labelled, compare_subjects, restates
 from assay.records import AuthorKind, Draft, EdgeKind, Filters, LogPosition, MemoryRecord, Nearest, RowKind, Tier
 from assay.records.memory import INGESTED_WITH
 from assay.storage import IndexPassage, Standing, Work
@@ -43,6 +45,13 @@ from assay.text.terms import normalise_phrase, words
 # Two refinements keep what the table would lose. A draft that agrees and says more is no duplicate: it supersedes what
 # it covers, and is stored beside what it does not. Texts that name different things are stored side by side, however
 # alike.
+
+
+LABELLED = 0.82
+"""Share of the similarity of related texts from which two under one label are compared: with the bundled embedder
+0.615. Below it, notes that share a trigger mostly say different things about one topic."""
+REWORDED = 0.25
+"""How far between related and merged the similarity of a rewording without a common label has to be."""
 
 
 class Verdict(StrEnum):
@@ -68,19 +77,38 @@ class Pair:
     """Whether the draft agrees and adds something."""
     distinct: bool = False
     """They are about different things."""
+    labelled: bool = False
+    """They share a title, trigger or heading."""
+    repeats: bool = False
+    """The draft says in other words what the memory says, and nothing more."""
+    covers: bool = False
+    """The draft says everything that the memory says."""
+    reported: bool = False
+    """The draft itself says that something changed."""
+    names_memory: bool = False
+    """And names much of what the memory is about where it says so."""
     reasons: tuple[str, ...] = ()
 
 
 def compare_texts(old: Labelled, new: Labelled, similarity: float) -> Pair:
-    """What the two checks say of a pair."""
+    """What the checks say of a pair."""
     agreed = compare_statements(old.body, new.body)
-    about = compare_subjects(_shorten(old), _shorten(new), agreed)
+    old, new = _shorten(old), _shorten(new)
+    evidence = read_evidence(old, new, agreed)
+    reports = tuple(f"says that something changed ({phrase})" for phrase in evidence.reports)
+    agreed = replace(agreed, contradictions=(*agreed.contradictions, *reports)) if reports else agreed
+    about = compare_subjects(old, new, agreed, repeats=evidence.repeats)
     return Pair(
         similarity=similarity,
         agrees=agreed.agrees,
         same_subject=about.same,
         adds=agreed.adds,
         distinct=about.distinct,
+        labelled=bool(evidence.shared) or about.same,
+        repeats=evidence.repeats,
+        covers=evidence.covers,
+        reported=bool(evidence.reports),
+        names_memory=evidence.names_old,
         reasons=(*agreed.contradictions, *agreed.additions, *about.reasons),
     )
 
@@ -92,13 +120,29 @@ def _shorten(text: Labelled) -> Labelled:
 
 def decide_pair(pair: Pair, profile: SimilarityProfile) -> Verdict:
     """The table, for one memory."""
-    if pair.similarity < profile.related or pair.distinct:
+    if pair.similarity < least_similarity(profile, labelled=pair.labelled or pair.reported):
         return Verdict.STORE
-    if pair.agrees and not pair.adds and pair.similarity >= profile.merge:
+    if pair.distinct:
+        return Verdict.CONTRADICTS if pair.names_memory else Verdict.STORE
+    if _is_repetition(pair, profile):
         return Verdict.REJECT if pair.similarity > profile.duplicate else Verdict.MERGE
     if pair.same_subject:
-        return Verdict.SUPERSEDE
+        return Verdict.STORE if pair.agrees and not pair.covers else Verdict.SUPERSEDE
     return Verdict.STORE if pair.agrees else Verdict.CONTRADICTS
+
+
+def least_similarity(profile: SimilarityProfile, *, labelled: bool) -> float:
+    """Return the similarity from which two texts are compared; two that share a label may be less alike."""
+    return profile.related * LABELLED if labelled else profile.related
+
+
+def _is_repetition(pair: Pair, profile: SimilarityProfile) -> bool:
+    if not pair.agrees:
+        return False
+    if not pair.adds and pair.similarity >= profile.merge:
+        return True
+    unlabelled = profile.related + REWORDED * (profile.merge - profile.related)
+    return pair.repeats and (pair.labelled or pair.similarity >= unlabelled)
 
 
 def opposes(pair: Pair) -> bool:
@@ -360,8 +404,9 @@ class Judge:
             self._judged[neighbour.key] = compare_texts(old, draft, neighbour.similarity)
 
     def _is_compared(self, near: _Near) -> bool:
-        least = LOOSELY_RELATED if self._is_protected(near.memory) else self._profile.related
-        return near.similarity >= least
+        if self._is_protected(near.memory):
+            return near.similarity >= LOOSELY_RELATED
+        return near.similarity >= least_similarity(self._profile, labelled=True)
 
     def _neighbour(self, near: _Near) -> Neighbour:
         similarity, memory = near
