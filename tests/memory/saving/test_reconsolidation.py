@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -24,9 +25,9 @@ def above(value: float) -> float:
     return math.nextafter(value, 1)
 
 
-def verdict(similarity: float, *, agrees: bool, same: bool, **more: bool) -> Verdict:
+def verdict(similarity: float, *, agrees: bool, same: bool, **more: Any) -> Verdict:
     pair = Pair(similarity=similarity, agrees=agrees, same_subject=same)
-    return decide_pair(replace(pair, **more), PROFILE)  # type: ignore[arg-type]
+    return decide_pair(replace(pair, **more), PROFILE)
 
 
 @pytest.mark.parametrize("same", [True, False])
@@ -69,18 +70,19 @@ def test_a_rewording_is_merged_under_one_label_and_without_one_only_when_it_is_c
 
 
 @pytest.mark.parametrize("similarity", [below(0.75), 0.7, 0.62])
-def test_under_one_label_less_similar_texts_are_compared(similarity: float) -> None:
-    assert verdict(similarity, agrees=False, same=True, labelled=True) is Verdict.SUPERSEDE
-    assert verdict(similarity, agrees=True, same=True, labelled=True) is Verdict.STORE
-    assert verdict(0.61, agrees=False, same=True, labelled=True) is Verdict.STORE
+def test_under_one_label_less_similar_texts_are_related(similarity: float) -> None:
+    assert verdict(similarity, agrees=False, same=True, least=0.82) is Verdict.SUPERSEDE
+    assert verdict(similarity, agrees=False, same=True, least=0.82, firm=False) is Verdict.STORE
+    assert verdict(similarity, agrees=True, same=True, least=0.82) is Verdict.STORE
+    assert verdict(0.61, agrees=False, same=True, least=0.82) is Verdict.STORE
+    assert verdict(0.61, agrees=False, same=True, least=0.66) is Verdict.SUPERSEDE
 
 
 def test_a_reported_change_without_a_common_label_is_marked_and_supersedes_nothing() -> None:
-    assert verdict(0.65, agrees=False, same=False, reported=True) is Verdict.CONTRADICTS
+    assert verdict(0.65, agrees=False, same=False, least=0.82) is Verdict.CONTRADICTS
     assert verdict(0.65, agrees=False, same=False) is Verdict.STORE
-    named = verdict(0.65, agrees=False, same=False, distinct=True, reported=True, names_memory=True)
-    assert named is Verdict.CONTRADICTS
-    assert verdict(0.65, agrees=False, same=False, distinct=True, reported=True) is Verdict.STORE
+    assert verdict(0.65, agrees=False, same=False, least=0.82, distinct=True, names_memory=True) is Verdict.CONTRADICTS
+    assert verdict(0.65, agrees=False, same=False, least=0.82, distinct=True) is Verdict.STORE
 
 
 @pytest.mark.parametrize(("agrees", "same"), list(product([True, False], repeat=2)))

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
-from itertools import product
+from itertools import pairwise, product
 from typing import NamedTuple
 
 from assay.memory.saving.coverage import Vocabulary
-from assay.memory.saving.openings import ALL_VERBS
+from assay.memory.saving.openings import ALL_VERBS, ANYBODY
 from assay.text.terms import stems_of
 from assay.text.wording import (
     FUNCTION_WORDS,
@@ -66,6 +66,9 @@ MOST_STEPS = 100_000
 _NOTHING: frozenset[str] = frozenset()
 _DIMENSIONS = frozenset(dimension for dimension, _ in UNITS.values())
 _CALENDAR = frozenset({"date", "month", "quarter", "weekday"})
+_NEGATION = "negation"
+_DENYING = frozenset({"no", "without"})
+_DENYING_ACTS = frozenset({"not", "never"})
 _LISTS = frozenset({"and", "or"})
 _COPULAS = frozenset(stems_of(words_of("is are be been was were am")))
 _LEADS = frozenset(
@@ -97,6 +100,8 @@ class Agreement:
     """The new text lacks a number, date or name of the old one."""
     adds_facts: bool = False
     """The old text lacks a number, date or name of the new one."""
+    framed: bool = False
+    """A sentence of the new text differs from one of the old by what was put in place of something else."""
     exchanged: str = ""
     """Two that act on each other, in statements that differ otherwise: `A calls B when`, `B calls A once`."""
 
@@ -176,7 +181,7 @@ def compare_statements(old: str, new: str) -> Agreement:
         return TOO_LONG
     pairs, alone = _correspondence(before, after)
     added, conflicts = _facts(before, after, pairs)
-    contradictions, exchanged = list(conflicts), ""
+    contradictions, exchanged = [*conflicts, *_denials(before, after)], ""
     doubts: list[str] = []
     swaps: list[str] = []
     for pair in pairs:
@@ -189,7 +194,9 @@ def compare_statements(old: str, new: str) -> Agreement:
         elif order is not None:
             exchanged = order.reason
     if not _negates_one(before, after):
-        doubts = []
+        # Both negate something: only opposites, and what one negates and the other states, are left to doubt.
+        doubts = [reason for reason in doubts if " / " in reason and not reason.startswith(_NEGATION)]
+        doubts += _negated_otherwise(before, after)
     additions = [*added, *_more(before, after, alone), *doubts, *swaps]
     return Agreement(
         contradictions=tuple(dict.fromkeys(contradictions)),
@@ -197,6 +204,7 @@ def compare_statements(old: str, new: str) -> Agreement:
         doubtful=bool(doubts or swaps),
         lacks_facts=any(not _is_one(fact) for fact in _find_unmatched(before, after)),
         adds_facts=any(not _is_one(fact) for fact in _find_unmatched(after, before)),
+        framed=any(pair.same_frame for pair in pairs),
         exchanged=exchanged,
     )
 
@@ -325,10 +333,38 @@ def _polarity(pair: _Sentences, before: Wording, after: Wording) -> list[str]:
         if not opposites and len(restricted) == 1 and (restricted[0] in pair.old.stems) == (new > old):
             return []
     return [
-        *([f"negation: {old} / {new}"] if negated else ()),
+        *([f"{_NEGATION}: {old} / {new}"] if negated else ()),
         *(f"{word} in one of them" for word in restricted),
         *(" / ".join(words) for words in opposites),
     ]
+
+
+def _denials(before: Wording, after: Wording) -> Iterator[str]:
+    """Words behind `no` or `without` in a new text that negates more, which the old one states and nowhere negates."""
+    denied = _find_denied(after)
+    if denied and _count_negators(after) > _count_negators(before):
+        known = before.stems - FUNCTION_WORDS - frozenset().union(*_negated(NEGATORS, before))
+        yield from (f"no {stem}" for stem in sorted(denied & known))
+
+
+def _negated_otherwise(before: Wording, after: Wording) -> Iterator[str]:
+    """Words right behind `not` or `never` in one text that the other states without a negation near them."""
+    for text, other in ((after, before), (before, after)):
+        known = other.stems - frozenset().union(*_negated(NEGATORS, other))
+        for sentence in text.sentences:
+            stems = [token.stem for token in sentence if token.stem in NEGATORS or token.stem not in FUNCTION_WORDS]
+            for negator, stem in pairwise(stems):
+                if negator in _DENYING_ACTS and stem in known:
+                    yield f"{stem} negated in one of them"
+
+
+def _count_negators(text: Wording) -> int:
+    return sum(token.stem in NEGATORS for token in text.tokens)
+
+
+def _find_denied(text: Wording) -> frozenset[str]:
+    pairs = (pair for sentence in text.sentences for pair in pairwise(token.stem for token in sentence))
+    return frozenset(stem for word, stem in pairs if word in _DENYING and stem not in FUNCTION_WORDS)
 
 
 def _negates_one(before: Wording, after: Wording) -> bool:
@@ -405,7 +441,9 @@ def _is_telling(pair: _Sentences, before: Wording, after: Wording) -> bool:
 def _mean_same(gone: Sequence[str], come: Sequence[str]) -> bool:
     """Whether each word has a synonym among those that took its place."""
     there, here = Vocabulary(come), Vocabulary(gone)
-    return all(map(there.covers, gone)) and all(map(here.covers, come))
+    return all(stem in ANYBODY or there.covers(stem) for stem in gone) and all(
+        stem in ANYBODY or here.covers(stem) for stem in come
+    )
 
 
 class _Order(NamedTuple):

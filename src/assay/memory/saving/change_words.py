@@ -15,48 +15,59 @@ from assay.text.wording import FUNCTION_WORDS, wording, words_of
 
 _CHANGED = "|".join(
     words_of(
-        "abandoned abolished adjusted amended banned bought cancelled canceled ceased changed closed corrected cut "
-        "deprecated discontinued dissolved doubled dropped eliminated ended expanded extended forbidden frozen halved "
-        "increased lengthened lifted lowered migrated moved overruled overturned postponed prohibited promoted "
-        "raised reassigned reduced rejected released relocated removed renamed replaced rescheduled resigned resolved "
-        "retired reversed revised revoked rewritten scrapped shifted shortened shut slashed stopped superseded "
-        "suspended switched tightened transferred undone updated upgraded withdrawn"
+        "abandoned abolished adjusted amended banned bought canceled cancelled ceased changed closed "
+        "corrected cut deprecated discontinued dissolved doubled dropped eliminated ended exchanged expanded "
+        "extended forbidden frozen halved increased lengthened lifted lowered migrated moved overruled "
+        "overturned postponed prohibited prolonged promoted raised reassigned reduced rejected released "
+        "relocated removed renamed replaced rescheduled resigned resolved retired reversed revised revoked "
+        "rewritten scrapped shifted shortened shut slashed stopped superseded suspended swapped switched "
+        "tightened transferred undone updated upgraded withdrawn"
     )
 )
 """Participles of verbs that change something, for the passive and the perfect."""
 _WENT = "|".join(
     words_of(
-        "abandoned banned cancelled canceled ceased changed cut decided dropped ended extended gone left lowered "
-        "migrated moved postponed quit raised reduced removed renamed replaced scrapped stopped suspended switched"
+        "abandoned banned canceled cancelled ceased changed cut decided dropped ended extended gone left "
+        "lowered migrated moved postponed quit raised reduced removed renamed replaced scrapped stopped "
+        "suspended swapped switched"
     )
 )
 """What somebody did: `we cut`, `has stopped`."""
 
-_ENDED = re.compile(
-    r"\bno longer\b|\bany ?more\b|\bno more\b(?! than)|\bnot to be used\b|\bnot .{1,40}\bafter all\b|\bafter all\b"
-    r"|\b(?:called off|ruled out|on hold|put back|put off|put forward|brought forward|taken out|taken over by)\b"
-    r"|\b(?:has|have|had|is|are|am|was|were) (?:been )?(?:given|giving) up\b",
-    re.IGNORECASE,
+
+def _any_of(*phrases: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(phrases)})\b", re.IGNORECASE)
+
+
+_ENDED = _any_of(
+    *("no longer", "any ?(?:more|longer)", "no more(?! than)", "not to be used", "after all"),
+    *("called off", "ruled out", "on hold", "put (?:back|off|forward)", "brought forward"),
+    *("taken (?:out|down|over by)", "(?:has|have|had|is|are|am|was|were) (?:been )?(?:given|giving) up"),
 )
-_REPLACED = re.compile(
-    rf"\b(?:was|were|been|being|got|(?:is|are) now)(?: \w+ly| now| since| just| also)? (?:{_CHANGED})\b"
-    rf"|\b(?:has|have|had|we|they|i)(?: now| since| just| recently)? (?:{_WENT})\b"
-    rf"|^\W*(?:{_WENT})\b",
-    re.IGNORECASE | re.MULTILINE,
+_REPLACED = _any_of(
+    rf"(?:was|were|been|being|got|will be|(?:is|are) now)(?: \w{{1,20}}ly| now| since| just| also)? (?:{_CHANGED})",
+    rf"(?:has|have|had|we|they|i)(?: now| since| just| recently)? (?:{_WENT})",
+    *("replaces?", "supersedes?", "takes? over from", "takes? the place of", r"handed [^.]{1,40} over to"),
 )
-_INSTEAD = re.compile(
-    r"\binstead(?: of)?\b|\brather than (?:the )?(?:old|previous|former|earlier)\b"
-    r"|\b(?:go|going|gone|went|switched|ripped|moved|changed|is|are) back to\b"
-    r"|\b(?:down|up) from\b|\bdown to \d|\bis down to\b|\bnow (?:called|known|named|trades|goes by|runs under)\b"
-    r"|\bused to be\b|\bformerly\b|\bpreviously\b|\bcorrection\b|\bturns? out\b|\bturned out\b|\breverted\b"
-    r"|\bnew name\b|\bout of date\b|\boutdated\b|\bobsolete\b",
-    re.IGNORECASE,
+_DID = re.compile(rf"^\W{{0,5}}(?:{_WENT})\b", re.IGNORECASE)
+"""`Switched the starter to`: a sentence without its subject."""
+_INSTEAD = _any_of(
+    *("instead(?: of)?", "rather than (?:the )?(?:old|previous|former|earlier)"),
+    *("(?:go|going|gone|went|switched|moved|changed|is|are) back to", "(?:down|up) from", r"down to \d{1,9}"),
+    *("now (?:called|known|named|trades|goes by|runs under)", "used to be", "formerly", "previously", "new name"),
+    *("correction", "turns? out", "turned out", "reverted", "out of date", "outdated", "obsolete"),
+    "(?:is|are) (?:resolved|cancelled|canceled|discontinued)",
 )
-_TITLE = re.compile(rf"\b(?:{_CHANGED})\W*$", re.IGNORECASE)
+_REST = _any_of(
+    *("still", "as (?:before|always|ever)", "unchanged", "not changed", "carried over"),
+    *("remains? (?:the same|unchanged|in place)", "(?:is|are|stays?) (?:all )?the same"),
+)
+"""What says that the rest stayed says that something did not."""
+_TITLE = re.compile(rf"\b(?:{_CHANGED})\W{{0,5}}$", re.IGNORECASE)
 """`Laptop budget raised`: a title leaves the verb out."""
-_REPORTS = (_ENDED, _REPLACED, _INSTEAD)
-_RECENT = re.compile(r"\b(?:now|since|as of|from now on|recently|for the last time)\b", re.IGNORECASE)
-_MORE = re.compile(r"\b(?:also|in addition|additionally|besides|as well|on top of)\b", re.IGNORECASE)
+_REPORTS = (_ENDED, _REPLACED, _DID, _INSTEAD, _REST)
+_RECENT = _any_of("now", "since", "as of", "from now on", "recently", "for the last time")
+_MORE = _any_of("also", "in addition", "additionally", "besides", "as well", "on top of")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+|;\s+")
 LONGEST_READ = 10_000
 """Characters of a text that are read: an update says so at its beginning."""
@@ -69,6 +80,7 @@ class Report(NamedTuple):
     """The words that say so."""
     content: frozenset[str]
     """The content words of the sentence they stand in."""
+    in_title: bool
 
 
 def find_reports(title: str, body: str) -> list[Report]:
@@ -79,7 +91,7 @@ def find_reports(title: str, body: str) -> list[Report]:
         match = next((match for pattern in patterns if (match := pattern.search(sentence))), None)
         if match is not None:
             content = wording(sentence).stems - FUNCTION_WORDS
-            found.append(Report(" ".join(match[0].lower().split()), content))
+            found.append(Report(" ".join(match[0].lower().split()), content, sentence is title))
     return found
 
 

@@ -15,6 +15,9 @@ from assay.text.wording import FUNCTION_WORDS, Wording
 SHORTEST_ROOT = 4
 """Letters from which a stem that begins another one counts as the same word: lock, locksmith."""
 
+LONGEST_ROOT = 16
+"""Letters beyond which no root is looked for: a word may be as long as its text."""
+
 _SYNONYMS = """
 begin start commence initiate
 end finish terminate conclude complete
@@ -67,6 +70,13 @@ yearly annual year annually
 evening night
 noon midday
 quick fast rapid swift
+short brief
+switch turn
+heavy heavier
+talk speak spoke spoken
+walk stroll
+place location site spot
+reach contact
 big large huge
 small little tiny
 important key crucial essential
@@ -183,7 +193,10 @@ class Vocabulary:
     def __init__(self, stems: Iterable[str]) -> None:
         self._stems = frozenset(stems)
         self._roots = {
-            stem[:length] for stem in self._stems if stem.isalpha() for length in range(SHORTEST_ROOT, len(stem))
+            stem[:length]
+            for stem in self._stems
+            if stem.isalpha()
+            for length in range(SHORTEST_ROOT, min(len(stem), LONGEST_ROOT))
         }
 
     def covers(self, stem: str) -> bool:
@@ -196,7 +209,8 @@ class Vocabulary:
             return True
         if not stem.isalpha():
             return False
-        return stem in self._roots or any(stem[:length] in self._stems for length in range(SHORTEST_ROOT, len(stem)))
+        lengths = range(SHORTEST_ROOT, min(len(stem), LONGEST_ROOT))
+        return stem in self._roots or any(stem[:length] in self._stems for length in lengths)
 
 
 class Coverage(NamedTuple):

@@ -41,12 +41,13 @@ _PREPOSITIONS = frozenset(
         "below between near via through per without during within since that which who"
     )
 )
+_AUXILIARIES = frozenset(words_of("is are was were has have may must can will should needs need"))
 _PRONOUNS = frozenset(words_of("we you i they he she it there"))
 _WHEN = frozenset(
     words_of("after since from because as until during following due thanks under when while by once starting to")
 )
 """Begin a phrase that says when or why, not what a sentence is about."""
-_ANYBODY = frozenset(
+ANYBODY = frozenset(
     stems_of(
         words_of(
             "user users we you people person everyone everybody anyone anybody someone somebody one team staff company "
@@ -59,6 +60,12 @@ LONGEST_PHRASE = 12
 """Words of a phrase before the subject; a longer one is taken for the subject itself."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+|;\s+")
 _LEADING_CLAUSE = re.compile(r"^\W*(\w+)\b([^,.;:!?]{0,120}),\s*")
+
+
+def begins_with_when(text: str) -> bool:
+    """Whether a text begins with a phrase that says when or why."""
+    first = text.split(maxsplit=1)
+    return bool(first) and first[0].lower() in _WHEN
 
 
 def find_opening(text: str) -> list[str]:
@@ -74,14 +81,16 @@ def find_opening(text: str) -> list[str]:
     shown = [token.shown.lower() for token in tokens]
     start = _skip_phrase(shown, [token.stem for token in tokens])
     stems = [token.stem for token in tokens]
-    if stems[start] in ALL_VERBS:
-        # An order, such as `bake it at 230 degrees`, has no subject before its verb.
+    if stems[start] in ALL_VERBS and _AUXILIARIES.isdisjoint(shown[start + 1 : start + 1 + LONGEST_PHRASE]):
+        # An order, such as `bake it at 230 degrees`, has no subject before its verb; `travel above 500 is` has one.
         return []
     for place in range(start + 1, len(tokens)):
         before = shown[place - 1]
         if stems[place] in ALL_VERBS and before not in _ARTICLES and before not in _PREPOSITIONS:
             return stems[start:place]
-    return []
+    # No verb is known: what stands before the first preposition names the thing, and perhaps what it does.
+    ends = (place for place in range(start + 1, len(tokens)) if shown[place] in _PREPOSITIONS)
+    return stems[start : next(ends, start)]
 
 
 def _skip_phrase(shown: Sequence[str], stems: Sequence[str]) -> int:
@@ -110,11 +119,11 @@ def compare_openings(old: str, new: str, old_words: Vocabulary, new_words: Vocab
         _only_here(wording(old).stems - set(first), new_words),
         _only_here(wording(new).stems - set(second), old_words),
     )
-    return f"{' '.join(mine)} / {' '.join(theirs)}" if all(rest) else None
+    return f"{' '.join(mine)} / {' '.join(theirs)}" if any(rest) else None
 
 
 def _only_here(opening: Iterable[str], other: Vocabulary) -> list[str]:
-    return [stem for stem in opening if stem not in FUNCTION_WORDS and stem not in _ANYBODY and not other.has(stem)]
+    return [stem for stem in opening if stem not in FUNCTION_WORDS and stem not in ANYBODY and not other.has(stem)]
 
 
 def words_of_note(title: str, triggers: Sequence[str], body: Wording) -> Vocabulary:

@@ -15,12 +15,15 @@ from assay.memory.saving.agreement import TOO_LONG, Agreement
 from assay.memory.saving.change_words import find_reports, says_more, says_recent
 from assay.memory.saving.coverage import Coverage, Vocabulary, measure_coverage
 from assay.memory.saving.openings import words_of_note
-from assay.memory.saving.subjects import Labelled, find_shared_labels
+from assay.memory.saving.subjects import SAME_TITLE, Labelled, find_shared_labels
 from assay.text.terms import normalise_phrase
 from assay.text.wording import wording
 
 REPORTED_WORDS = 2
-"""Content words that a sentence which reports a change shares with the old note; fewer may be about something else."""
+"""Content words that a sentence which reports a change shares with the old note; fewer may be about something else.
+Under the same title, or in a title, one is enough."""
+BEYOND_LABEL = 0.3
+"""Share of either note without the words of its labels that the other one has, from which they correspond."""
 NAMED_WORDS = 4
 """So many, and the two notes are not about different things, whatever their labels say."""
 REPEATED = 0.45
@@ -43,6 +46,9 @@ class Evidence:
     """Labels that both have."""
     reports: tuple[str, ...] = ()
     """Phrases by which the new note says that something changed."""
+    same_title: bool = False
+    firm: bool = False
+    """They correspond in more than a trigger: a title, a reported change, a sentence, or other words."""
     names_old: bool = False
     """A sentence that reports a change names much of what the old note is about."""
     repeats: bool = False
@@ -58,29 +64,43 @@ def read_evidence(old: Labelled, new: Labelled, agreement: Agreement) -> Evidenc
     old_words = words_of_note(old.title, old.triggers, before)
     new_words = words_of_note(new.title, new.triggers, after)
     of_new = measure_coverage(after, old_words)
-    reports = _find_news(old, new, old_words, of_new)
+    same_title = SAME_TITLE in shared
+    reports = _find_news(old, new, old_words, of_new, least=1 if same_title else REPORTED_WORDS)
+    labels = _stems_of(old.title, *old.triggers, new.title, *new.triggers)
+    of_old = measure_coverage(before, new_words)
+    beyond = max(measure_coverage(before, new_words, labels).share, measure_coverage(after, old_words, labels).share)
+    firm = same_title or bool(reports) or agreement.framed or beyond >= BEYOND_LABEL
     if reports or not agreement.agrees or agreement is TOO_LONG:
         return Evidence(
             shared=shared,
+            same_title=same_title,
+            firm=firm,
             reports=tuple(phrase for phrase, _ in reports),
             names_old=any(count >= NAMED_WORDS for _, count in reports),
         )
     return Evidence(
         shared=shared,
+        same_title=same_title,
+        firm=firm,
         repeats=_repeats(old, new, agreement, of_new)
         # Under one label the words of the label say nothing about what else the texts have in common.
         and measure_coverage(after, old_words, _stems_of_shared(old, new)).worst_sentence >= REPEATED_BEYOND_LABEL,
-        covers=_covers_all(agreement, measure_coverage(before, new_words)),
+        covers=_covers_all(agreement, of_old),
     )
 
 
 def _stems_of_shared(old: Labelled, new: Labelled) -> frozenset[str]:
     phrases = {normalise_phrase(label) for label in (old.title, *old.triggers)}
-    shared = (label for label in (new.title, *new.triggers) if normalise_phrase(label) in phrases)
-    return frozenset().union(*(wording(label).stems for label in shared))
+    return _stems_of(*(label for label in (new.title, *new.triggers) if normalise_phrase(label) in phrases))
 
 
-def _find_news(old: Labelled, new: Labelled, old_words: Vocabulary, of_new: Coverage) -> list[tuple[str, int]]:
+def _stems_of(*labels: str) -> frozenset[str]:
+    return frozenset().union(*(wording(label).stems for label in labels))
+
+
+def _find_news(
+    old: Labelled, new: Labelled, old_words: Vocabulary, of_new: Coverage, *, least: int
+) -> list[tuple[str, int]]:
     """Phrases of sentences that report a change, each with how many words of the old note its sentence has.
 
     A change that the old note reports too is no news. One word is enough where it is a name of the old note.
@@ -91,7 +111,7 @@ def _find_news(old: Labelled, new: Labelled, old_words: Vocabulary, of_new: Cove
     found = []
     for report in find_reports(new.title, new.body):
         count = sum(map(old_words.covers, report.content))
-        if count >= REPORTED_WORDS or names & report.content:
+        if count >= (1 if report.in_title else least) or names & report.content:
             found.append((report.phrase, count))
     return found
 

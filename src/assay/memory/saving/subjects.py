@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from assay.memory.saving.agreement import Agreement
-from assay.memory.saving.openings import compare_openings, words_of_note
+from assay.memory.saving.openings import begins_with_when, compare_openings, words_of_note
 from assay.text.terms import normalise_phrase
 from assay.text.wording import (
     FUNCTION_WORDS,
@@ -47,6 +47,7 @@ GENERIC = frozenset(
 ) | {"meeting notes", "next steps", "open questions", "release notes", "action items"}
 """Labels that many notes carry and that say nothing about what a note is about."""
 
+SAME_TITLE = "the same title"
 _PREPOSITIONS = VALUE_PREPOSITIONS | SUBJECT_PREPOSITIONS
 
 
@@ -122,7 +123,7 @@ def find_shared_labels(old: Labelled, new: Labelled) -> list[str]:
     found = []
     title = normalise_phrase(new.title)
     if title == normalise_phrase(old.title) and title not in GENERIC:
-        found.append("the same title")
+        found.append(SAME_TITLE)
     found += [f"the trigger {trigger!r}" for trigger in _both(old.triggers, new.triggers)]
     found += [f"the heading {heading!r}" for heading in _both(old.headings, new.headings)]
     return found
@@ -161,6 +162,8 @@ def _different_names(old: Labelled, new: Labelled) -> str | None:
 
 def _different_statements(old: Labelled, new: Labelled) -> str | None:
     """Return the subjects of two single sentences, if both the subjects and the statements about them differ."""
+    if begins_with_when(old.body) or begins_with_when(new.body):
+        return None
     sides = [wording(side.body).sentences for side in (old, new)]
     if [len(sentences) for sentences in sides] != [1, 1]:
         return None
