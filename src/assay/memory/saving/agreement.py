@@ -101,7 +101,8 @@ class Agreement:
     adds_facts: bool = False
     """The old text lacks a number, date or name of the new one."""
     framed: bool = False
-    """A sentence of the new text differs from one of the old by what was put in place of something else."""
+    """A sentence of the new text differs from one of the old by what was put in place of something else, or both count
+    the same thing with other numbers."""
     exchanged: str = ""
     """Two that act on each other, in statements that differ otherwise: `A calls B when`, `B calls A once`."""
 
@@ -204,7 +205,7 @@ def compare_statements(old: str, new: str) -> Agreement:
         doubtful=bool(doubts or swaps),
         lacks_facts=any(not _is_one(fact) for fact in _find_unmatched(before, after)),
         adds_facts=any(not _is_one(fact) for fact in _find_unmatched(after, before)),
-        framed=any(pair.same_frame for pair in pairs),
+        framed=any(pair.same_frame for pair in pairs) or _counts_otherwise(before, after),
         exchanged=exchanged,
     )
 
@@ -275,6 +276,15 @@ def _facts(before: Wording, after: Wording, pairs: Sequence[_Sentences]) -> tupl
         [f"adds {_describe_fact(fact)}" for fact in come if fact not in taken and not _is_one(fact)],
         [f"{_describe_fact(old)} / {_describe_fact(new)}" for old, new in conflicts],
     )
+
+
+def _counts_otherwise(before: Wording, after: Wording) -> bool:
+    """Whether both texts count the same thing, such as stitches, with different numbers."""
+    gone, come = (
+        {fact.of for fact in _find_unmatched(*texts) if fact.kind == "number" and fact.of not in _DIMENSIONS}
+        for texts in ((before, after), (after, before))
+    )
+    return bool((gone & come) - {""})
 
 
 def _find_unmatched(one: Wording, other: Wording) -> list[Fact]:
