@@ -335,7 +335,9 @@ def _polarity(pair: _Sentences, before: Wording, after: Wording) -> list[str]:
         for word in sorted(RESTRICTORS & (pair.old.stems ^ pair.new.stems))
         if not _negate_alike(frozenset({word}), before, after)
     ]
-    opposites = list(_opposites(pair))
+    # With and without, before and after often change places in a sentence that is half reworded.
+    alike = pair.matcher.ratio() >= SAME_SENTENCE
+    opposites = [words for words in _opposites(pair) if alike or FUNCTION_WORDS.isdisjoint(words)]
     if negated and abs(old - new) == 1:
         plain = [words for words in opposites if NEGATORS.isdisjoint(words)]
         if len(plain) == 1 and len(opposites) == 1:
@@ -430,11 +432,15 @@ def _swaps(pair: _Sentences, before: Wording, after: Wording) -> Iterator[str]:
         return
     alike = pair.matcher.ratio() >= SAME_SENTENCE
     there, here = (set(new), set(old)) if alike else (after.stems, before.stems)
-    facts = {fact.value for fact in (*before.facts, *after.facts)}
+    facts = {token.stem for token in (*before.tokens, *after.tokens) if token.fact is not None}
+    turned = _negation_count(pair.old, after) != _negation_count(pair.new, before)
     for kind, first, last, start, stop in pair.matcher.get_opcodes():
         gone = [stem for stem in old[first:last] if stem not in FUNCTION_WORDS and stem not in there]
         come = [stem for stem in new[start:stop] if stem not in FUNCTION_WORDS and stem not in here]
         if kind == "replace" and gone and come and not {*gone, *come} <= facts and not _mean_same(gone, come):
+            if turned and len(gone) == len(come) == 1 and come[0] in OPPOSITES_OF.get(gone[0], ()):
+                # Not accepted, rejected.
+                continue
             yield f"{' '.join(gone)} / {' '.join(come)}"
 
 

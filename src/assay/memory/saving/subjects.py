@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from assay.memory.saving.agreement import Agreement
-from assay.memory.saving.openings import begins_with_when, compare_openings, words_of_note
+from assay.memory.saving.openings import ANYBODY, begins_with_when, compare_openings, words_of_note
 from assay.text.terms import normalise_phrase
 from assay.text.wording import (
     FUNCTION_WORDS,
@@ -168,7 +168,7 @@ def _different_statements(old: Labelled, new: Labelled) -> str | None:
     if [len(sentences) for sentences in sides] != [1, 1]:
         return None
     (subject, said), (other_subject, other_said) = (_halves(sentences[0]) for sentences in sides)
-    mine, theirs = subject - other_subject - other_said, other_subject - subject - said
+    mine, theirs = subject - other_subject - other_said - ANYBODY, other_subject - subject - said - ANYBODY
     if not mine or not theirs or not said - other_said or not other_said - said:
         return None
     return f"{' '.join(sorted(mine))} / {' '.join(sorted(theirs))}"
