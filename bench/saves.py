@@ -10,8 +10,12 @@ notes it refuses. Fails when it refuses a real note of the first two sets.
 Then the pairs of sentences of `data/word_order.jsonl`: paraphrases in another order, which are to agree, and reversals,
 which are not.
 
-`--cases FILE` measures scenarios of another author instead: lines of JSON with `id`, `kind`, `old`, `new` and
-`expected`, one of store, duplicate, merge, supersede, contradict_keep_both.
+Then the pairs of notes of `data/save_pairs.jsonl`, longer and reworded: written after the rules, the second part after
+the misses of the first had been looked at.
+
+`--cases FILE` (or `--data DIR` with a `save_scenarios.jsonl`) measures scenarios of another author: lines of JSON with
+`id`, `kind`, `old`, `new` and `expected`, one of store, duplicate, merge, supersede, contradict_keep_both. What both
+sets have in common is printed side by side, with 95 % Wilson intervals.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ import json
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -40,6 +44,7 @@ from assay.memory.saving.agreement import compare_statements
 from assay.metrics.write_path import SaveConfusion, save_confusion
 from assay.records import Draft, SaveDecision, SaveOutcome, SaveTrial, Scope
 from assay.records.saving import Scenario
+from assay.statistics import wilson
 from assay.storage import Store, open_store
 from assay.testing import FixedClock
 from assay.text.chunking import Chunker
@@ -241,9 +246,10 @@ class OutsideCase(NamedTuple):
         return "contradicts" if self.outcome.contradicts else self.outcome.decision.value
 
 
-def save_outside_cases(file: Path, embedder: Embedder) -> list[OutsideCase]:
-    """Save every scenario of a file, each for a tenant of its own."""
+def save_outside_cases(file: Path, embedder: Embedder, *, part: str | None = None) -> list[OutsideCase]:
+    """Save every scenario of a file, or of one `set` in it, each for a tenant of its own."""
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    rows = [row for row in rows if part is None or row.get("set") == part]
     cases = []
     with open_saver(embedder) as (saver, flags, store):
         for row in rows:
@@ -251,6 +257,87 @@ def save_outside_cases(file: Path, embedder: Embedder) -> list[OutsideCase]:
             saver.save(scope, _draft(row["old"]), gated=False)
             cases.append(OutsideCase(row["id"], row["kind"], row["expected"], saver.save(scope, _draft(row["new"]))))
     return cases
+
+
+PAIRS = Path(__file__).parent / "data" / "save_pairs.jsonl"
+
+
+class Share(NamedTuple):
+    """How many of some scenarios went as they should, or as they must not."""
+
+    hits: int
+    of: int
+
+    def __str__(self) -> str:
+        if not self.of:
+            return "none"
+        bounds = wilson(self.hits, self.of)
+        return f"{self.hits} of {self.of} ({bounds.low:.2f} to {bounds.high:.2f})"
+
+
+class Judged(NamedTuple):
+    """One scenario of any set, reduced to what all sets have in common."""
+
+    expected: str
+    decided: str
+
+
+MEASURES = {
+    "updates superseded": ("supersede", {"supersede"}),
+    "updates superseded or marked": ("supersede", {"supersede", "contradicts"}),
+    "updates lost": ("supersede", {"reject", "merge"}),
+    "both true, one superseded": ("both", {"supersede"}),
+    "both true, one lost": ("both", {"reject", "merge"}),
+    "duplicates recognised": ("duplicate", {"reject", "merge"}),
+    "duplicates called contradictions": ("duplicate", {"contradicts"}),
+    "elaborations lost": ("merge", {"reject", "merge"}),
+    "elaborations that supersede": ("merge", {"supersede"}),
+}
+"""For each figure: the scenarios it counts, by expectation, and the decisions it counts among them."""
+
+
+def measure(judged: Sequence[Judged]) -> dict[str, Share]:
+    """Count what the sets have in common."""
+    return {
+        name: Share(
+            sum(trial.expected == expected and trial.decided in decisions for trial in judged),
+            sum(trial.expected == expected for trial in judged),
+        )
+        for name, (expected, decisions) in MEASURES.items()
+    }
+
+
+def judge_trials(trials: Sequence[Trial]) -> list[Judged]:
+    """Reduce the project's own scenarios."""
+    kinds = {"paraphrase": "duplicate", "restatement": "duplicate", "extension": "merge"}
+    return [
+        Judged(
+            kinds.get(trial.scenario.kind, "supersede" if _is_update(trial.scenario) else "both"),
+            "contradicts" if trial.outcome.contradicts else trial.outcome.decision.value,
+        )
+        for trial in trials
+    ]
+
+
+def _is_update(scenario: Scenario) -> bool:
+    return scenario.expected[0] is SaveDecision.SUPERSEDE
+
+
+def judge_cases(cases: Sequence[OutsideCase]) -> list[Judged]:
+    """Reduce scenarios of a file."""
+    both = ("store", "contradict_keep_both")
+    return [Judged("both" if case.expected in both else case.expected, case.decided) for case in cases]
+
+
+def show_side_by_side(console: Console, sets: Mapping[str, Sequence[Judged]]) -> None:
+    """Print each figure for every set."""
+    table = Table(title="Side by side, with 95 % intervals")
+    for heading in ("", *sets):
+        table.add_column(heading, justify="right" if heading else "left")
+    measured = [measure(judged) for judged in sets.values()]
+    for name in MEASURES:
+        table.add_row(name, *(str(figures[name]) for figures in measured))
+    console.print(table)
 
 
 def _draft(row: dict[str, Any]) -> Draft:
@@ -272,16 +359,15 @@ def show_outside_cases(console: Console, cases: Sequence[OutsideCase]) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.saves", description=__doc__)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.add_argument("--cases", type=Path, metavar="FILE", help="measure the scenarios of this file instead")
+    parser.add_argument("--cases", type=Path, metavar="FILE", help="measure the scenarios of this file, too")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="the same, of DIR/save_scenarios.jsonl")
     asked = parser.parse_args(arguments)
     embedder = load_bundled()
-    console = Console(width=120)
-    if asked.cases is not None:
-        cases = save_outside_cases(asked.cases, embedder)
-        if asked.json:
-            print(json.dumps([_plain_case(case) for case in cases], indent=2))
-        else:
-            show_outside_cases(console, cases)
+    console = Console(width=200)
+    file = asked.cases or (asked.data / "save_scenarios.jsonl" if asked.data else None)
+    outside = None if file is None else save_outside_cases(file, embedder)
+    if outside is not None and asked.json:
+        print(json.dumps([_plain_case(case) for case in outside], indent=2))
         return 0
     found = {name: run(load_scenarios(name), embedder) for name in FILES}
     notes, pairs = save_short_notes(embedder), compare_ordered_pairs()
@@ -294,6 +380,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             shown(console, name, trials)
         show_short_notes(console, notes)
         show_ordered_pairs(console, pairs)
+        sets = {name: judge_trials(trials) for name, trials in found.items()}
+        for part in ("first", "second"):
+            sets[f"pairs, {part}"] = judge_cases(save_outside_cases(PAIRS, embedder, part=part))
+        if outside is not None:
+            show_outside_cases(console, outside)
+            sets["other author"] = judge_cases(outside)
+        show_side_by_side(console, sets)
     lost = any(trial.lost for trials in found.values() for trial in trials)
     return int(lost or any(note.wrong and note.label == "real" for note in notes if note.set != "fresh"))
 

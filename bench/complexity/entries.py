@@ -44,10 +44,10 @@ from assay.judging.rubric import load_rubric, parse_rubric, read_verdict
 from assay.mcp.tools import frame_as_data
 from assay.memory.ingesting.files import LONGEST_GLOB, read_file, walk
 from assay.memory.saving import drafts, options, spam_filter
-from assay.memory.saving.agreement import Labelled
 from assay.memory.saving.drafts import mask_secrets, mask_text
 from assay.memory.saving.neighbours import compare_texts, share_taken_over
 from assay.memory.saving.spam_filter import find_stuffing, match_orders
+from assay.memory.saving.subjects import Labelled
 from assay.memory.searching.channels import Precise, inverse_frequencies
 from assay.memory.searching.options import SearchOptions
 from assay.memory.searching.pipeline import choose_mode

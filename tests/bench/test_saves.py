@@ -6,8 +6,18 @@ import json
 from pathlib import Path
 
 import pytest
-from bench.saves import SHORT_NOTES, compare_ordered_pairs, main
+from bench.saves import (
+    PAIRS,
+    SHORT_NOTES,
+    Judged,
+    compare_ordered_pairs,
+    judge_cases,
+    main,
+    measure,
+    save_outside_cases,
+)
 
+from assay.embedding.protocol import Embedder
 from assay.memory.saving.options import REJECT_BELOW, score_quality
 from assay.records import Draft
 
@@ -57,3 +67,28 @@ def test_scenarios_of_another_author_are_counted_by_what_they_expect(
     assert main(["--cases", str(file), "--json"]) == 0
     [case] = json.loads(capsys.readouterr().out)
     assert (case["expected"], case["decided"]) == ("duplicate", "reject")
+
+
+def test_figures_count_the_scenarios_they_are_about() -> None:
+    figures = measure(
+        [
+            Judged("supersede", "supersede"),
+            Judged("supersede", "contradicts"),
+            Judged("both", "supersede"),
+            Judged("both", "contradicts"),
+            Judged("duplicate", "merge"),
+        ]
+    )
+    assert str(figures["updates superseded"]).startswith("1 of 2 (")
+    assert figures["updates superseded or marked"] == (2, 2)
+    assert figures["both true, one superseded"] == (1, 2)
+    assert figures["duplicates recognised"] == (1, 1)
+    assert str(figures["elaborations lost"]) == "none"
+
+
+@pytest.mark.parametrize("part", ["first", "second"])
+def test_of_reworded_pairs_nothing_is_lost_and_most_updates_supersede(bundled: Embedder, part: str) -> None:
+    figures = measure(judge_cases(save_outside_cases(PAIRS, bundled, part=part)))
+    for name in ("updates lost", "both true, one superseded", "both true, one lost", "elaborations lost"):
+        assert figures[name].hits == 0, name
+    assert figures["updates superseded"].hits >= 0.75 * figures["updates superseded"].of

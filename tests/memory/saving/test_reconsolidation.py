@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,9 +25,9 @@ def above(value: float) -> float:
     return math.nextafter(value, 1)
 
 
-def verdict(similarity: float, *, agrees: bool, same: bool, adds: bool = False, distinct: bool = False) -> Verdict:
-    pair = Pair(similarity=similarity, agrees=agrees, same_subject=same, adds=adds, distinct=distinct)
-    return decide_pair(pair, PROFILE)
+def verdict(similarity: float, *, agrees: bool, same: bool, **more: Any) -> Verdict:
+    pair = Pair(similarity=similarity, agrees=agrees, same_subject=same)
+    return decide_pair(replace(pair, **more), PROFILE)
 
 
 @pytest.mark.parametrize("same", [True, False])
@@ -53,9 +55,34 @@ def test_what_disagrees_supersedes_its_own_subject_and_is_marked_against_another
 
 
 @pytest.mark.parametrize("similarity", [below(0.88), 0.8, above(0.75), 0.75])
-def test_between_related_and_merge_the_same_subject_is_superseded_and_another_is_left_alone(similarity: float) -> None:
-    assert verdict(similarity, agrees=True, same=True) is Verdict.SUPERSEDE
-    assert verdict(similarity, agrees=True, same=False) is Verdict.STORE
+def test_between_related_and_merge_what_agrees_supersedes_only_what_it_covers(similarity: float) -> None:
+    assert verdict(similarity, agrees=True, same=True, covers=True) is Verdict.SUPERSEDE
+    assert verdict(similarity, agrees=True, same=True) is Verdict.STORE
+    assert verdict(similarity, agrees=True, same=False, covers=True) is Verdict.STORE
+
+
+@pytest.mark.parametrize("similarity", [below(0.88), 0.8, 0.75])
+def test_a_rewording_is_merged_under_one_label_and_without_one_only_when_it_is_closer(similarity: float) -> None:
+    assert verdict(similarity, agrees=True, same=True, labelled=True, adds=True, repeats=True) is Verdict.MERGE
+    expected = Verdict.MERGE if similarity > 0.79 else Verdict.STORE
+    assert verdict(similarity, agrees=True, same=False, adds=True, repeats=True) is expected
+    assert verdict(similarity, agrees=False, same=True, repeats=True) is Verdict.SUPERSEDE
+
+
+@pytest.mark.parametrize("similarity", [below(0.75), 0.7, 0.62])
+def test_under_one_label_less_similar_texts_are_related(similarity: float) -> None:
+    assert verdict(similarity, agrees=False, same=True, least=0.82) is Verdict.SUPERSEDE
+    assert verdict(similarity, agrees=False, same=True, least=0.82, firm=False) is Verdict.STORE
+    assert verdict(similarity, agrees=True, same=True, least=0.82) is Verdict.STORE
+    assert verdict(0.61, agrees=False, same=True, least=0.82) is Verdict.STORE
+    assert verdict(0.61, agrees=False, same=True, least=0.66) is Verdict.SUPERSEDE
+
+
+def test_a_reported_change_without_a_common_label_is_marked_and_supersedes_nothing() -> None:
+    assert verdict(0.65, agrees=False, same=False, least=0.82) is Verdict.CONTRADICTS
+    assert verdict(0.65, agrees=False, same=False) is Verdict.STORE
+    assert verdict(0.65, agrees=False, same=False, least=0.82, distinct=True, names_memory=True) is Verdict.CONTRADICTS
+    assert verdict(0.65, agrees=False, same=False, least=0.82, distinct=True) is Verdict.STORE
 
 
 @pytest.mark.parametrize(("agrees", "same"), list(product([True, False], repeat=2)))
@@ -66,7 +93,8 @@ def test_below_related_everything_is_stored(*, agrees: bool, same: bool) -> None
 
 @pytest.mark.parametrize("similarity", [1.0, 0.92, 0.88, 0.75])
 def test_what_says_more_is_never_turned_away_or_merged(similarity: float) -> None:
-    assert verdict(similarity, agrees=True, same=True, adds=True) is Verdict.SUPERSEDE
+    assert verdict(similarity, agrees=True, same=True, adds=True, covers=True) is Verdict.SUPERSEDE
+    assert verdict(similarity, agrees=True, same=True, adds=True) is Verdict.STORE
     assert verdict(similarity, agrees=True, same=False, adds=True) is Verdict.STORE
 
 

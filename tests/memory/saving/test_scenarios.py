@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from assay.embedding.protocol import Embedder, SimilarityProfile
 from assay.evaluation.datasets.bundled import FILES, load_scenarios
-from assay.memory.saving.agreement import Labelled
 from assay.memory.saving.neighbours import Pair, compare_texts, decide_pair
 from assay.memory.saving.preparing import content_of
+from assay.memory.saving.subjects import Labelled
 from assay.records import Draft, SaveDecision
 from assay.records.saving import APART, SAME, UPDATES, Scenario
 
@@ -23,13 +24,7 @@ def labelled(draft: Draft) -> Labelled:
 
 
 def decided(pair: Pair, similarity: float) -> SaveDecision:
-    judged = Pair(
-        similarity=similarity,
-        agrees=pair.agrees,
-        same_subject=pair.same_subject,
-        adds=pair.adds,
-        distinct=pair.distinct,
-    )
+    judged = replace(pair, similarity=similarity)
     verdict = str(decide_pair(judged, SimilarityProfile()))
     return SaveDecision(verdict if verdict in set(SaveDecision) else "store")
 

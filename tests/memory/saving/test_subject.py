@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.memory.saving import agreement
-from assay.memory.saving.agreement import Labelled, Subject, compare_subjects, restates
+from assay.memory.saving.subjects import Labelled, Subject, compare_subjects, restates
 
 
 def about(old: Labelled, new: Labelled) -> Subject:

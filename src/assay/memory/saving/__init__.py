@@ -9,7 +9,12 @@ Read `saver` first; the others are its steps, in this order, and what undoes a s
 - `spam_filter`: is it a note at all, and the quarantine for what is not.
 - `preparing`: these steps together with chunks and vectors, before the write lock is taken.
 - `neighbours`: the memories a draft is like, and what becomes of it beside each of them.
-- `agreement`: do two texts contradict each other, and are they about the same thing?
+- `agreement`: do two texts contradict each other?
+- `subjects`: are two texts about the same thing?
+- `openings`: what a text is about, read from how its first sentence begins.
+- `coverage`: how much of one text another one says as well.
+- `change_words`: words by which a note says that something has changed.
+- `pair_evidence`: what two notes with their labels say about each other: a change, a repetition, an elaboration.
 - `fact_changes`: what the facts of a draft do to memories that state something else.
 - `decisions`: what the save does, under the feature flags.
 - `writing`: the rows, and what an update inherits.

@@ -1,35 +1,32 @@
-"""Do two texts agree, and are they about the same thing? Deterministic, with reasons.
-
-- Agreement: compared by words, since similarity does not separate "limit 100" from "limit 500".
-- Subject: whether two texts are about the same thing.
-"""
+"""Do two texts agree? Deterministic, with reasons."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
-from itertools import islice, product
+from itertools import pairwise, product
+from typing import NamedTuple
 
-from assay.text.terms import normalise_phrase, stems_of
+from assay.memory.saving.coverage import Vocabulary
+from assay.memory.saving.openings import ALL_VERBS, ANYBODY
+from assay.text.terms import stems_of
 from assay.text.wording import (
-    CHANGE_SIGNS,
     FUNCTION_WORDS,
     NEGATING_PREFIXES,
     NEGATORS,
+    NUMBER_WORDS,
     OPPOSITES_OF,
     RESTRICTORS,
-    SUBJECT_PREPOSITIONS,
     UNITS,
-    VALUE_PREPOSITIONS,
     VERBS,
     Fact,
     Sentence,
     Wording,
-    first_verb,
     wording,
     words_of,
 )
@@ -47,6 +44,10 @@ SAME_FRAME = 0.5
 """Sentences that share more than this, in order, differ by what was put in place of something else."""
 SAME_SENTENCE = 0.7
 """In sentences that share this much, a new word replaces an old one even if it also occurs elsewhere in the text."""
+SHORT = 3
+"""Words of sentences that are compared word by word, whatever they share."""
+CLOSE = 0.6
+"""Sentences that share this much, in any order, are about the same: a negation in one of them contradicts the other."""
 LONGEST_SWAP = 6
 """Words on either side of a word that others changed places around."""
 NEGATED_WORDS = 3
@@ -55,6 +56,9 @@ NEW_WORDS = 4
 """So many words of content that the old text lacks, and more than a third of all, are more than another wording;
 more than half are in any case."""
 
+SAME_MEASURE = 0.002
+"""Relative difference of two measures that is rounding: six feet, 1.83 m."""
+
 LONGEST_COMPARED = 50_000
 """Characters of a text that is compared."""
 MOST_STEPS = 100_000
@@ -62,6 +66,9 @@ MOST_STEPS = 100_000
 _NOTHING: frozenset[str] = frozenset()
 _DIMENSIONS = frozenset(dimension for dimension, _ in UNITS.values())
 _CALENDAR = frozenset({"date", "month", "quarter", "weekday"})
+_NEGATION = "negation"
+_DENYING = frozenset({"no", "without"})
+_DENYING_ACTS = frozenset({"not", "never"})
 _LISTS = frozenset({"and", "or"})
 _COPULAS = frozenset(stems_of(words_of("is are be been was were am")))
 _LEADS = frozenset(
@@ -86,7 +93,18 @@ class Agreement:
 
     contradictions: tuple[str, ...] = ()
     additions: tuple[str, ...] = ()
-    """Facts that only the new text has."""
+    """Facts that only the new text has, and negations in texts too unlike to say what is negated."""
+    doubtful: bool = False
+    """One of the texts negates something, or words stand in place of others, in sentences that are little alike."""
+    lacks_facts: bool = False
+    """The new text lacks a number, date or name of the old one."""
+    adds_facts: bool = False
+    """The old text lacks a number, date or name of the new one."""
+    framed: bool = False
+    """A sentence of the new text differs from one of the old by what was put in place of something else, or both count
+    the same thing with other numbers."""
+    exchanged: str = ""
+    """Two that act on each other, in statements that differ otherwise: `A calls B when`, `B calls A once`."""
 
     @property
     def agrees(self) -> bool:
@@ -126,6 +144,11 @@ class _Sentences:
         return self.matcher.ratio() > SAME_FRAME
 
     @cached_property
+    def close(self) -> bool:
+        """Whether they are so alike that a negation in one of them denies what the other states."""
+        return self.same_frame or _share(self.old, self.new) >= CLOSE
+
+    @cached_property
     def same_words(self) -> bool:
         """Whether they differ by the order of their words alone."""
         old, new = self.old.telling, self.new.telling
@@ -154,17 +177,63 @@ def compare_statements(old: str, new: str) -> Agreement:
         return Agreement()
     if max(len(old), len(new)) > LONGEST_COMPARED:
         return TOO_LONG
-    before, after = wording(old), wording(new)
+    before, after = wording(_spell_out(old)), wording(_spell_out(new))
     if _steps(before, after) > MOST_STEPS:
         return TOO_LONG
     pairs, alone = _correspondence(before, after)
     added, conflicts = _facts(before, after, pairs)
-    contradictions = [*conflicts, *_changes(before, after)]
+    contradictions, exchanged = [*conflicts, *_denials(before, after)], ""
+    doubts: list[str] = []
+    swaps: list[str] = []
     for pair in pairs:
-        contradictions += [*_negations(pair, before, after), *_opposites(pair), *_swaps(pair, before, after)]
-        contradictions += _order(pair)
-    additions = [*added, *_more(before, after, alone)]
-    return Agreement(contradictions=tuple(dict.fromkeys(contradictions)), additions=tuple(dict.fromkeys(additions)))
+        polarity = _polarity(pair, before, after)
+        (contradictions if pair.close else doubts).extend(polarity)
+        (contradictions if _is_telling(pair, before, after) else swaps).extend(_swaps(pair, before, after))
+        order = _order(pair)
+        if order is not None and order.is_statement(pair):
+            contradictions.append(order.reason)
+        elif order is not None:
+            exchanged = order.reason
+    if not _negates_one(before, after):
+        # Both negate something: only opposites, and what one negates and the other states, are left to doubt.
+        doubts = [reason for reason in doubts if " / " in reason and not reason.startswith(_NEGATION)]
+        doubts += _negated_otherwise(before, after)
+    additions = [*added, *_more(before, after, alone), *doubts, *swaps]
+    return Agreement(
+        contradictions=tuple(dict.fromkeys(contradictions)),
+        additions=tuple(dict.fromkeys(additions)),
+        doubtful=bool(doubts or swaps),
+        lacks_facts=any(not _is_one(fact) for fact in _find_unmatched(before, after)),
+        adds_facts=any(not _is_one(fact) for fact in _find_unmatched(after, before)),
+        framed=any(pair.same_frame for pair in pairs) or _counts_otherwise(before, after),
+        exchanged=exchanged,
+    )
+
+
+_SPELLINGS = (
+    (re.compile(r"\bhalf an hour\b", re.IGNORECASE), "30 minutes"),
+    (re.compile(r"\b(?:a )?quarter of an hour\b", re.IGNORECASE), "15 minutes"),
+    (re.compile(r"\ban hour and a half\b", re.IGNORECASE), "90 minutes"),
+    (re.compile(r"\b(?:noon|midday)\b", re.IGNORECASE), "12:00"),
+    (re.compile(r"\bmidnight\b", re.IGNORECASE), "0:00"),
+)
+_HYPHENATED = re.compile(r"\b[A-Z][a-z]{0,40}(?:-[a-z]{1,40}){1,5}\b")
+"""A word with a hyphen at the start of a sentence; a name has a capital after the hyphen, too."""
+_METRES = {"feet": 0.3048, "foot": 0.3048, "inches": 0.0254, "miles": 1609.344, "yards": 0.9144}
+_LENGTH = re.compile(rf"\b(\d{{1,9}}(?:\.\d{{1,9}})?|{'|'.join(NUMBER_WORDS)}) ({'|'.join(_METRES)})\b", re.IGNORECASE)
+
+
+def _spell_out(text: str) -> str:
+    """Write times that are words as numbers, English measures in metres, and words with a hyphen in lower case."""
+    for pattern, number in _SPELLINGS:
+        text = pattern.sub(number, text)
+    text = _HYPHENATED.sub(lambda found: found[0].lower(), text)
+    return _LENGTH.sub(_write_in_metres, text)
+
+
+def _write_in_metres(found: re.Match[str]) -> str:
+    number = NUMBER_WORDS.get(found[1].lower())
+    return f"{(float(found[1]) if number is None else number) * _METRES[found[2].lower()]:.4g} m"
 
 
 def _steps(before: Wording, after: Wording) -> int:
@@ -199,18 +268,44 @@ def _facts(before: Wording, after: Wording, pairs: Sequence[_Sentences]) -> tupl
         (old, new)
         for old, new in product(gone, come)
         if _same_slot(old, new, pairs)
+        and (old.of == new.of or not (_is_one(old) or _is_one(new)))
         and (old.kind != "name" or before.led_to.get(old.value, _NOTHING) & after.led_to.get(new.value, _NOTHING))
     ]
     taken = {new for _, new in conflicts}
     return (
-        [f"adds {_describe_fact(fact)}" for fact in come if fact not in taken],
+        [f"adds {_describe_fact(fact)}" for fact in come if fact not in taken and not _is_one(fact)],
         [f"{_describe_fact(old)} / {_describe_fact(new)}" for old, new in conflicts],
     )
 
 
+def _counts_otherwise(before: Wording, after: Wording) -> bool:
+    """Whether both texts count the same thing, such as stitches, with different numbers."""
+    gone, come = (
+        {fact.of for fact in _find_unmatched(*texts) if fact.kind == "number" and fact.of not in _DIMENSIONS}
+        for texts in ((before, after), (after, before))
+    )
+    return bool((gone & come) - {""})
+
+
 def _find_unmatched(one: Wording, other: Wording) -> list[Fact]:
-    facts = [fact for fact in one.facts if not any(fact.fits(another) for another in other.facts)]
+    facts = [fact for fact in one.facts if not any(_states_same(fact, another) for another in other.facts)]
     return [fact for fact in facts if fact.kind != "name" or fact.value not in other.stems]
+
+
+def _states_same(fact: Fact, other: Fact) -> bool:
+    """Whether two facts are the same: a bare number also where another noun stands beside it, a measure in any unit."""
+    if fact.fits(other):
+        return True
+    if (fact.kind, other.kind) != ("number", "number"):
+        return False
+    if fact.of in _DIMENSIONS or other.of in _DIMENSIONS:
+        return fact.of == other.of and math.isclose(float(fact.value), float(other.value), rel_tol=SAME_MEASURE)
+    return fact.value == other.value
+
+
+def _is_one(fact: Fact) -> bool:
+    """Whether a fact is the word `one`, which mostly counts nothing: the other one, one can."""
+    return fact.kind == "number" and fact.shown.lower() == "one"
 
 
 def _same_slot(old: Fact, new: Fact, pairs: Sequence[_Sentences]) -> bool:
@@ -227,19 +322,67 @@ def _describe_fact(fact: Fact) -> str:
     return f"{fact.shown} ({fact.of})" if counted else fact.shown
 
 
-def _changes(before: Wording, after: Wording) -> Iterator[str]:
-    signs = (after.stems & CHANGE_SIGNS) - before.stems
-    if signs:
-        yield f"says that something changed ({', '.join(sorted(signs))})"
+def _polarity(pair: _Sentences, before: Wording, after: Wording) -> list[str]:
+    """Return the negations, restrictions and opposites of which only one sentence has its side.
 
-
-def _negations(pair: _Sentences, before: Wording, after: Wording) -> Iterator[str]:
+    A negation beside a pair of opposites, or beside a restriction, says the same twice: `not accepted`, `rejected`;
+    `nothing else`, `only`.
+    """
     old, new = _negation_count(pair.old, after), _negation_count(pair.new, before)
-    if old != new and not _negate_alike(NEGATORS, before, after):
-        yield f"negation: {old} / {new}"
-    for word in sorted(RESTRICTORS & (pair.old.stems ^ pair.new.stems)):
-        if not _negate_alike(frozenset({word}), before, after):
-            yield f"{word} in one of them"
+    negated = old != new and not _negate_alike(NEGATORS, before, after)
+    restricted = [
+        word
+        for word in sorted(RESTRICTORS & (pair.old.stems ^ pair.new.stems))
+        if not _negate_alike(frozenset({word}), before, after)
+    ]
+    # With and without, before and after often change places in a sentence that is half reworded.
+    alike = pair.matcher.ratio() >= SAME_SENTENCE
+    opposites = [words for words in _opposites(pair) if alike or FUNCTION_WORDS.isdisjoint(words)]
+    if negated and abs(old - new) == 1:
+        plain = [words for words in opposites if NEGATORS.isdisjoint(words)]
+        if len(plain) == 1 and len(opposites) == 1:
+            return [f"{word} in one of them" for word in restricted]
+        if not opposites and len(restricted) == 1 and (restricted[0] in pair.old.stems) == (new > old):
+            return []
+    return [
+        *([f"{_NEGATION}: {old} / {new}"] if negated else ()),
+        *(f"{word} in one of them" for word in restricted),
+        *(" / ".join(words) for words in opposites),
+    ]
+
+
+def _denials(before: Wording, after: Wording) -> Iterator[str]:
+    """Words behind `no` or `without` in a new text that negates more, which the old one states and nowhere negates."""
+    denied = _find_denied(after)
+    if denied and _count_negators(after) > _count_negators(before):
+        known = before.stems - FUNCTION_WORDS - frozenset().union(*_negated(NEGATORS, before))
+        yield from (f"no {stem}" for stem in sorted(denied & known))
+
+
+def _negated_otherwise(before: Wording, after: Wording) -> Iterator[str]:
+    """Words right behind `not` or `never` in one text that the other states without a negation near them."""
+    for text, other in ((after, before), (before, after)):
+        known = other.stems - frozenset().union(*_negated(NEGATORS, other))
+        for sentence in text.sentences:
+            stems = [token.stem for token in sentence if token.stem in NEGATORS or token.stem not in FUNCTION_WORDS]
+            for negator, stem in pairwise(stems):
+                if negator in _DENYING_ACTS and stem in known:
+                    yield f"{stem} negated in one of them"
+
+
+def _count_negators(text: Wording) -> int:
+    return sum(token.stem in NEGATORS for token in text.tokens)
+
+
+def _find_denied(text: Wording) -> frozenset[str]:
+    pairs = (pair for sentence in text.sentences for pair in pairwise(token.stem for token in sentence))
+    return frozenset(stem for word, stem in pairs if word in _DENYING and stem not in FUNCTION_WORDS)
+
+
+def _negates_one(before: Wording, after: Wording) -> bool:
+    """Whether only one of two texts negates or restricts anything."""
+    old, new = (not text.stems.isdisjoint(NEGATORS | RESTRICTORS) for text in (before, after))
+    return old != new
 
 
 def _negate_alike(negating: frozenset[str], before: Wording, after: Wording) -> bool:
@@ -274,36 +417,75 @@ def _negates(stem: str, others: frozenset[str]) -> bool:
     return stem not in others and any(len(base) > 3 and base in others for base in bases)
 
 
-def _opposites(pair: _Sentences) -> Iterator[str]:
+def _opposites(pair: _Sentences) -> Iterator[tuple[str, str]]:
     gone, come = pair.old.stems - pair.new.stems, pair.new.stems - pair.old.stems
     for word in sorted(gone & OPPOSITES_OF.keys()):
         for other in sorted(come & OPPOSITES_OF[word]):
-            yield f"{word} / {other}"
+            yield word, other
 
 
 def _swaps(pair: _Sentences, before: Wording, after: Wording) -> Iterator[str]:
     """Words of content put in place of others while the sentence around them stayed."""
     old, new = pair.old.telling, pair.new.telling
-    short = max(len(old), len(new)) <= 3
+    short = max(len(old), len(new)) <= SHORT
     if not short and not pair.same_frame:
         return
     alike = pair.matcher.ratio() >= SAME_SENTENCE
     there, here = (set(new), set(old)) if alike else (after.stems, before.stems)
-    facts = {fact.value for fact in (*before.facts, *after.facts)}
+    facts = {token.stem for token in (*before.tokens, *after.tokens) if token.fact is not None}
+    turned = _negation_count(pair.old, after) != _negation_count(pair.new, before)
     for kind, first, last, start, stop in pair.matcher.get_opcodes():
         gone = [stem for stem in old[first:last] if stem not in FUNCTION_WORDS and stem not in there]
         come = [stem for stem in new[start:stop] if stem not in FUNCTION_WORDS and stem not in here]
-        if kind == "replace" and gone and come and not {*gone, *come} <= facts:
+        if kind == "replace" and gone and come and not {*gone, *come} <= facts and not _mean_same(gone, come):
+            if turned and len(gone) == len(come) == 1 and come[0] in OPPOSITES_OF.get(gone[0], ()):
+                # Not accepted, rejected.
+                continue
             yield f"{' '.join(gone)} / {' '.join(come)}"
 
 
-def _order(pair: _Sentences) -> Iterator[str]:
+def _is_telling(pair: _Sentences, before: Wording, after: Wording) -> bool:
+    """Whether words in place of others are another statement, rather than another wording.
+
+    Of a longer note half of a sentence may be reworded; a note of one sentence has nothing else to be about.
+    """
+    short = max(len(pair.old.telling), len(pair.new.telling)) <= SHORT
+    single = max(len(before.sentences), len(after.sentences)) == 1
+    return short or single or pair.matcher.ratio() >= SAME_SENTENCE
+
+
+def _mean_same(gone: Sequence[str], come: Sequence[str]) -> bool:
+    """Whether each word has a synonym among those that took its place."""
+    there, here = Vocabulary(come), Vocabulary(gone)
+    return all(stem in ANYBODY or there.covers(stem) for stem in gone) and all(
+        stem in ANYBODY or here.covers(stem) for stem in come
+    )
+
+
+class _Order(NamedTuple):
+    """Arguments that took each other's place."""
+
+    pivot: str
+    reason: str
+
+    def is_statement(self, pair: _Sentences) -> bool:
+        """Whether the order is what the sentence says, rather than two acts that may both happen.
+
+        `A over B` excludes `B over A`. `A calls B` excludes `B calls A` only where nothing else in the sentences
+        differs.
+        """
+        if self.pivot not in ALL_VERBS or self.pivot in _COMPARING:
+            return True
+        return pair.same_words or pair.matcher.ratio() > SAME_FRAME
+
+
+def _order(pair: _Sentences) -> _Order | None:
     """Arguments that took each other's place around a word both sentences have: tabs over spaces, spaces over tabs.
 
     Words that only stand in another order are a paraphrase: `under the mat lies the key`, `the key lies under the mat`.
     """
     if _one_block_moved(pair) or _is_list(pair) or _voice(pair.old) != _voice(pair.new):
-        return
+        return None
     old, new = pair.old.telling, pair.new.telling
     here, there = Counter(old), Counter(new)
     facts = {token.stem for token in pair.old if token.fact is not None}
@@ -318,8 +500,8 @@ def _order(pair: _Sentences) -> Iterator[str]:
         # Around a comparison the sides are the statement, however each of them is worded.
         reversed_sides = word in _COMPARING and bool(crossed and back)
         if reversed_sides or any(_take_places(pair, *sides) for sides in product(sorted(crossed), sorted(back))):
-            yield f"order around {word}: {' '.join(sorted(crossed))} / {' '.join(sorted(back))}"
-            return
+            return _Order(word, f"order around {word}: {' '.join(sorted(crossed))} / {' '.join(sorted(back))}")
+    return None
 
 
 def _take_places(pair: _Sentences, one: str, other: str) -> bool:
@@ -385,184 +567,3 @@ def _more(before: Wording, after: Wording, alone: Sequence[Sentence]) -> Iterato
     for sentence in alone:
         if len(said := sentence.stems & fresh) > 2:
             yield f"adds a sentence on {' '.join(sorted(said)[:3])}"
-
-
-# --- Subject: whether two texts are about the same thing ---
-#
-# They are when they share a source, title, trigger or heading that means something, unless they name different things
-# (staging, production), or say different things under one label. A label is a claim of its writer; the texts below it
-# may still be two notes on one topic, both true. They are told apart by what narrows the subject (what stands before
-# the verb, or after `for`, `in`, `of`) and by how much of the old text the new one covers.
-
-COVERED = 0.5
-"""A text with less than this share of the other's content has another subject."""
-
-RESTATED = 0.7
-"""Share of a sentence's words, and of those before its verb, from which another sentence repeats it."""
-MOST_SENTENCES = 500
-"""Different sentences of a text that are looked at: both texts may be long, and each is compared with each."""
-RESTATED_WORDS = 4
-"""Fewer words of content are alike by chance."""
-
-GENERIC = frozenset(
-    words_of(
-        "note notes summary overview todo misc introduction background context details decision decisions "
-        "status problem solution example examples references reference update updates general untitled readme "
-        "changelog faq conclusion conclusions purpose scope consequences question questions answer answers "
-        "information info memory meeting"
-    )
-) | {"meeting notes", "next steps", "open questions", "release notes", "action items"}
-"""Labels that many notes carry and that say nothing about what a note is about."""
-
-_PREPOSITIONS = VALUE_PREPOSITIONS | SUBJECT_PREPOSITIONS
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Labelled:
-    """A text with its labels: title, triggers and headings."""
-
-    title: str
-    body: str
-    triggers: tuple[str, ...] = ()
-    headings: tuple[str, ...] = ()
-    source_id: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Subject:
-    """What two texts are about, seen side by side."""
-
-    same: bool
-    distinct: bool = False
-    """They name different things: one has nothing to say about the other."""
-    reasons: tuple[str, ...] = field(default=())
-
-
-def compare_subjects(old: Labelled, new: Labelled, agreement: Agreement) -> Subject:
-    """Whether two texts are about the same thing, and why."""
-    if old.source_id is not None and old.source_id == new.source_id:
-        return Subject(same=True, reasons=("the same source",))
-    named = _different_names(old, new) or _different_statements(old, new)
-    if named is not None:
-        return Subject(same=False, distinct=True, reasons=(f"about different things: {named}",))
-    shared = _find_shared_labels(old, new)
-    if not shared:
-        return Subject(same=False, reasons=("no label is shared",))
-    if agreement.agrees and not _covers(old, new):
-        return Subject(same=False, distinct=True, reasons=(*shared, "different statements under one label"))
-    return Subject(same=True, reasons=tuple(shared))
-
-
-def restates(old: str, new: str) -> bool:
-    """Whether the new text repeats a sentence of the old one with a different statement about the same subject.
-
-    Decided by the words of the two sentences alone; the rest of both texts does not matter.
-    """
-    distinct = {sentence.stems: sentence for sentence in wording(new).sentences}
-    sentences = list(islice(distinct.values(), MOST_SENTENCES))
-    return any(
-        _says_otherwise(known, sentence)
-        for known in wording(old).sentences
-        if len(known.stems - FUNCTION_WORDS) >= RESTATED_WORDS
-        for sentence in sentences
-    )
-
-
-def _says_otherwise(known: Sentence, sentence: Sentence) -> bool:
-    content = known.stems - FUNCTION_WORDS
-    gone = content - sentence.stems
-    if len(gone) > (1.0 - RESTATED) * len(content):
-        return False
-    # Where no verb is known, what a sentence begins with still says what it is about.
-    head = next(token.stem for token in known if token.stem in content)
-    subject, _ = _halves(known)
-    if head in gone or len(subject - sentence.stems) > (1.0 - RESTATED) * len(subject):
-        return False
-    turned = len(known.stems & NEGATORS) != len(sentence.stems & NEGATORS)
-    return turned or bool(gone)
-
-
-def _find_shared_labels(old: Labelled, new: Labelled) -> list[str]:
-    found = []
-    title = normalise_phrase(new.title)
-    if title == normalise_phrase(old.title) and title not in GENERIC:
-        found.append("the same title")
-    found += [f"the trigger {trigger!r}" for trigger in _both(old.triggers, new.triggers)]
-    found += [f"the heading {heading!r}" for heading in _both(old.headings, new.headings)]
-    return found
-
-
-def _both(one: Iterable[str], other: Iterable[str]) -> list[str]:
-    shared = {normalise_phrase(label) for label in one} & {normalise_phrase(label) for label in other}
-    return sorted(shared - GENERIC - {""})
-
-
-def _covers(old: Labelled, new: Labelled) -> bool:
-    """Return whether either text repeats enough of the other's content beyond its labels."""
-    labels = _label_stems(old) | _label_stems(new)
-    first, second = (_statement(side) - labels for side in (old, new))
-    if not first or not second:
-        return True
-    return len(first & second) >= COVERED * min(len(first), len(second))
-
-
-def _statement(one: Labelled) -> frozenset[str]:
-    text = wording(one.body)
-    return text.content | {fact.value for fact in text.facts}
-
-
-def _label_stems(one: Labelled) -> frozenset[str]:
-    return frozenset().union(*(wording(label).stems for label in (one.title, *one.triggers)))
-
-
-def _different_names(old: Labelled, new: Labelled) -> str | None:
-    """What one text is narrowed to and the other is not, when both titles narrow their subject."""
-    first, second = wording(old.title), wording(new.title)
-    mine = _narrowing(old, first, second, new)
-    theirs = _narrowing(new, second, first, old)
-    return f"{mine} / {theirs}" if mine and theirs else None
-
-
-def _different_statements(old: Labelled, new: Labelled) -> str | None:
-    """Return the subjects of two single sentences, if both the subjects and the statements about them differ."""
-    sides = [wording(side.body).sentences for side in (old, new)]
-    if [len(sentences) for sentences in sides] != [1, 1]:
-        return None
-    (subject, said), (other_subject, other_said) = (_halves(sentences[0]) for sentences in sides)
-    mine, theirs = subject - other_subject - other_said, other_subject - subject - said
-    if not mine or not theirs or not said - other_said or not other_said - said:
-        return None
-    return f"{' '.join(sorted(mine))} / {' '.join(sorted(theirs))}"
-
-
-def _halves(sentence: Sentence) -> tuple[set[str], set[str]]:
-    """The words of content before the verb, and those after it."""
-    stems = [token.stem for token in sentence]
-    verb = first_verb(stems)
-    return set(stems[:verb]) - FUNCTION_WORDS, set(stems[verb + 1 :]) - FUNCTION_WORDS
-
-
-def _narrowing(one: Labelled, title: Wording, other_title: Wording, other: Labelled) -> str | None:
-    elsewhere = wording(other.body).stems | _label_stems(other) | other_title.stems | FUNCTION_WORDS
-    only_here = [token.stem for token in title.tokens if token.stem not in elsewhere]
-    return next((stem for stem in only_here if _is_key(stem, one, title)), None)
-
-
-def _is_key(stem: str, one: Labelled, title: Wording) -> bool:
-    """Whether a word of the title narrows the subject, rather than being part of the statement about it."""
-    stems = [token.stem for sentence in title.sentences for token in sentence]
-    place = stems.index(stem)
-    before = next((word for word in reversed(stems[:place]) if word in _PREPOSITIONS), "")
-    if place > first_verb(stems) or before in VALUE_PREPOSITIONS:
-        return False
-    in_subject = wording(one.body).before_the_verb(stem)
-    exact = any(token.stem == stem and token.fact and token.fact.kind != "name" for token in title.tokens)
-    if exact:
-        return in_subject is not False
-    if before in SUBJECT_PREPOSITIONS:
-        return in_subject is not None or stem in _trigger_stems(one)
-    return bool(in_subject) or (in_subject is None and stem in _trigger_stems(one))
-
-
-def _trigger_stems(one: Labelled) -> frozenset[str]:
-    return frozenset().union(*(wording(trigger).stems for trigger in one.triggers))

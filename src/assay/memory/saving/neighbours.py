@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 
 from assay.embedding.protocol import SimilarityProfile
 from assay.index import Found, Indexes, View
-from assay.memory.saving.agreement import LONGEST_COMPARED, Labelled, compare_statements, compare_subjects, restates
+from assay.memory.saving.agreement import LONGEST_COMPARED, compare_statements
 from assay.memory.saving.options import SaveOptions
+from assay.memory.saving.pair_evidence import Evidence, read_evidence
 from assay.memory.saving.preparing import Prepared, last_headings
 from assay.memory.saving.spam_filter import Doubt
+from assay.memory.saving.subjects import Labelled, compare_subjects, restates
 from assay.records import AuthorKind, Draft, EdgeKind, Filters, LogPosition, MemoryRecord, Nearest, RowKind, Tier
 from assay.records.memory import INGESTED_WITH
 from assay.storage import IndexPassage, Standing, Work
@@ -30,19 +32,25 @@ from assay.text.terms import normalise_phrase, words
 
 # --- The decision table: what becomes of a draft that is like a memory ---
 #
-# | similarity | agree | same subject | decision |
-# | --- | --- | --- | --- |
-# | > duplicate | yes | any | reject as duplicate |
-# | merge to duplicate | yes | any | merge |
-# | >= merge | no | yes | supersede |
-# | related to merge | any | yes | supersede |
-# | >= related | no | no | store, joined by a `contradicts` edge |
-# | otherwise | | | store |
+# | the draft | same subject | another, or unknown |
+# | --- | --- | --- |
+# | repeats: adds nothing (>= merge), or says the same in other words | reject > duplicate, else merge | the same |
+# | contradicts, or reports a change | supersede | store, joined by a `contradicts` edge |
+# | agrees and covers the memory | supersede | store |
+# | agrees otherwise | store | store |
 #
+# All of it from `related` on, less for texts under one label (`LABELLED`, `REPORTED`); below, the draft is stored.
 # Similarity only nominates; the thresholds are those of the embedder's profile (0.92, 0.88, 0.75 for the bundled one).
-# Two refinements keep what the table would lose. A draft that agrees and says more is no duplicate: it supersedes what
-# it covers, and is stored beside what it does not. Texts that name different things are stored side by side, however
-# alike.
+# Texts that name different things are stored side by side, however alike. What agrees supersedes only what it covers,
+# so no statement of the memory is lost.
+
+LABELLED = 0.82
+"""Share of `related` from which two texts under one label are related, and any with a draft that reports a change: with
+the bundled embedder 0.615. Below it, notes that share a trigger mostly say different things about one topic."""
+REPORTED = 0.66
+"""The same for a draft that reports a change under the same title, or under one label with another value: 0.495."""
+REWORDED = 0.25
+"""How far between related and merged the similarity of a rewording without a common label has to be."""
 
 
 class Verdict(StrEnum):
@@ -68,21 +76,51 @@ class Pair:
     """Whether the draft agrees and adds something."""
     distinct: bool = False
     """They are about different things."""
+    labelled: bool = False
+    """They share a title, trigger or heading."""
+    repeats: bool = False
+    """The draft says in other words what the memory says, and nothing more."""
+    covers: bool = False
+    """The draft says everything that the memory says."""
+    least: float = 1.0
+    """Share of the embedder's `related` from which the two are related: less where they share a label."""
+    firm: bool = True
+    """The contradiction counts below `related`, too: they correspond in more than a label."""
+    names_memory: bool = False
+    """The draft says that something changed, and names much of what the memory is about where it says so."""
     reasons: tuple[str, ...] = ()
 
 
 def compare_texts(old: Labelled, new: Labelled, similarity: float) -> Pair:
-    """What the two checks say of a pair."""
+    """What the checks say of a pair."""
     agreed = compare_statements(old.body, new.body)
-    about = compare_subjects(_shorten(old), _shorten(new), agreed)
+    old, new = _shorten(old), _shorten(new)
+    evidence = read_evidence(old, new, agreed)
+    conflict = not agreed.agrees
+    reports = tuple(f"says that something changed ({phrase})" for phrase in evidence.reports)
+    agreed = replace(agreed, contradictions=(*agreed.contradictions, *reports)) if reports else agreed
+    about = compare_subjects(old, new, agreed, repeats=evidence.repeats)
+    labelled = bool(evidence.shared) or about.same
     return Pair(
         similarity=similarity,
         agrees=agreed.agrees,
         same_subject=about.same,
         adds=agreed.adds,
         distinct=about.distinct,
+        labelled=labelled,
+        repeats=evidence.repeats,
+        covers=evidence.covers,
+        least=_find_least(evidence, labelled=labelled, conflict=conflict),
+        firm=evidence.firm,
+        names_memory=evidence.names_old,
         reasons=(*agreed.contradictions, *agreed.additions, *about.reasons),
     )
+
+
+def _find_least(evidence: Evidence, *, labelled: bool, conflict: bool) -> float:
+    if labelled and evidence.reports and (evidence.same_title or conflict):
+        return REPORTED
+    return LABELLED if labelled or evidence.reports else 1.0
 
 
 def _shorten(text: Labelled) -> Labelled:
@@ -92,13 +130,26 @@ def _shorten(text: Labelled) -> Labelled:
 
 def decide_pair(pair: Pair, profile: SimilarityProfile) -> Verdict:
     """The table, for one memory."""
-    if pair.similarity < profile.related or pair.distinct:
+    if pair.similarity < profile.related * pair.least:
         return Verdict.STORE
-    if pair.agrees and not pair.adds and pair.similarity >= profile.merge:
+    if pair.distinct:
+        return Verdict.CONTRADICTS if pair.names_memory else Verdict.STORE
+    if _is_repetition(pair, profile):
         return Verdict.REJECT if pair.similarity > profile.duplicate else Verdict.MERGE
-    if pair.same_subject:
-        return Verdict.SUPERSEDE
-    return Verdict.STORE if pair.agrees else Verdict.CONTRADICTS
+    if pair.agrees:
+        return Verdict.SUPERSEDE if pair.same_subject and pair.covers else Verdict.STORE
+    if pair.similarity < profile.related and not pair.firm:
+        return Verdict.STORE
+    return Verdict.SUPERSEDE if pair.same_subject else Verdict.CONTRADICTS
+
+
+def _is_repetition(pair: Pair, profile: SimilarityProfile) -> bool:
+    if not pair.agrees:
+        return False
+    if not pair.adds and pair.similarity >= profile.merge:
+        return True
+    unlabelled = profile.related + REWORDED * (profile.merge - profile.related)
+    return pair.repeats and (pair.labelled or pair.similarity >= unlabelled)
 
 
 def opposes(pair: Pair) -> bool:
@@ -367,8 +418,9 @@ class Judge:
             self._judged[neighbour.key] = compare_texts(old, draft, neighbour.similarity)
 
     def _is_compared(self, near: _Near) -> bool:
-        least = LOOSELY_RELATED if self._is_protected(near.memory) else self._profile.related
-        return near.similarity >= least
+        if self._is_protected(near.memory):
+            return near.similarity >= LOOSELY_RELATED
+        return near.similarity >= self._profile.related * REPORTED
 
     def _neighbour(self, near: _Near) -> Neighbour:
         similarity, memory = near

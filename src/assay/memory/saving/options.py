@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from datetime import timedelta
 
-from assay.memory.saving.agreement import GENERIC
+from assay.memory.saving.subjects import GENERIC
 from assay.memory.saving.telling_words import EMPTY_WORDS, answers_a_question, tells_something
 from assay.records import Draft, Quality, QualityPart, values
 from assay.records.fields import require

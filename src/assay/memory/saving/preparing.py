@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from assay.embedding.protocol import Embedder
 from assay.errors import MissingExtra, ModelError
 from assay.hashing import content_hash
-from assay.memory.saving.agreement import Labelled
 from assay.memory.saving.drafts import check_draft, mask_secrets, remove_hidden_text
 from assay.memory.saving.options import score_quality
 from assay.memory.saving.spam_filter import Doubt, find_doubts
+from assay.memory.saving.subjects import Labelled
 from assay.records import Chunk, Draft, Mask, Quality, Scope, heading_path
 from assay.records.memory import TEXT_FIELDS
 from assay.storage import ChunkVector, Store

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from assay.memory.saving.agreement import GENERIC
+from assay.memory.saving.subjects import GENERIC
 from assay.text.terms import stems_of, words
 from assay.text.wording import FUNCTION_WORDS, NUMBER_WORDS, words_of
 
