@@ -10,12 +10,14 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Column
+from tests.server.serving import reaching
 from tests.truth import lifetime
 from tests.truth.exemptions import EXEMPT
 from tests.truth.probing import ADA, Probe, Stage, Values, call, make_probes, tell
@@ -24,10 +26,12 @@ from assay.access.tokens import StoredTokens
 from assay.memory.engine import Engine
 from assay.online.shadow import DROPPED
 from assay.records import SearchRequest
+from assay.records.flags import Arm
 from assay.server.services import Services
 from assay.settings import Settings
 from assay.storage import tables
 from assay.storage.rows import Finite, Json, Moment, YesNo
+from assay.wiring import ladder_of
 
 Read = Callable[[Engine, Settings], Any]
 EMPTY = (None, "", 0, 0.0, "[]", "{}", b"")
@@ -85,14 +89,44 @@ def check_health(engine: Engine, settings: Settings) -> Any:
 
 
 def vote_again(engine: Engine, settings: Settings) -> Any:
-    """Vote as was voted before, and read what counts."""
-    memories = call(engine, settings, "memory.list", limit=200)["memories"]
-    return [
-        call(engine, settings, "memory.validate", memory_id=memory["memory_id"], was_useful=useful)["counted"]
-        for memory in memories[:12]
-        for useful in (True, False)
-        if "error" not in memory and memory["status"] == "current"
+    """Vote as was voted before, and as somebody else, and read what counts and why not."""
+    current = [
+        memory["memory_id"]
+        for memory in call(engine, settings, "memory.list", limit=200)["memories"]
+        if memory["status"] == "current"
     ]
+    # A vote's key is drawn anew each time.
+    return [
+        {**call(engine, settings, "memory.validate", voter, memory_id=memory_id, was_useful=useful), "event_key": ""}
+        for voter in (ADA, replace(ADA, principal="eve"))
+        for memory_id in current
+        for useful in (False, True)
+    ]
+
+
+def collect_later(engine: Engine, settings: Settings) -> Any:
+    """Let lists have their time, collect their votes, and read the test."""
+    engine.clock.advance(days=30)  # type: ignore[attr-defined] # a fixed clock
+    counted = call(engine, settings, "ladder.collect", feature_id="causal_boost")
+    return counted, call(engine, settings, "ladder.show", feature_id="causal_boost")
+
+
+def vote_for_query(engine: Engine, settings: Settings) -> Any:
+    """Vote once more for a query that has voted, and read whether it counts."""
+    voted = ladder_of(engine).trials.vote(ADA, "causal_boost", "why", 0.5, arm=Arm.BOTH)
+    return voted.counted, voted.reason
+
+
+def send_again(engine: Engine, settings: Settings) -> Any:
+    """Send a write under the key of an earlier one, and read the answer and what was saved."""
+    token, _ = json.loads((Path(settings.db).parent / lifetime.TOKEN).read_text(encoding="utf-8"))
+    with reaching(Services(engine, settings), local=False) as client:
+        answer = lifetime.send_keyed(client, token)
+    return answer.status_code, answer.text, len(_list_ids(engine, settings))
+
+
+def _list_ids(engine: Engine, settings: Settings) -> list[str]:
+    return [memory["memory_id"] for memory in call(engine, settings, "memory.list", limit=200)["memories"]]
 
 
 MEMORIES = (
@@ -149,9 +183,11 @@ READS: Mapping[str, tuple[Read, ...]] = {
         ask("run.show", run_id="run_full", run_type="regression"),
         *LEARNING,
     ),
-    **dict.fromkeys(("eval_ab_tests", "ab_votes", "ladder_steps"), LADDER),
+    **dict.fromkeys(("eval_ab_tests", "ladder_steps"), LADDER),
+    "ab_votes": (*LADDER, vote_for_query),
     "eval_shadow_runs": (*LADDER, ask("shadow.status")),
-    "interleavings": (ask("ladder.collect", feature_id="causal_boost"),),
+    "interleavings": (collect_later,),
+    "request_keys": (send_again,),
     **dict.fromkeys(
         ("learned_terms", "learning_evidence", "learning_changes", "learning_cycles"),
         (*LEARNING, search),
@@ -164,7 +200,19 @@ READS: Mapping[str, tuple[Read, ...]] = {
     "login_sessions": (ask("sign_in.list"), come_in),
 }
 """What a user can look at, for each table."""
-ALTERNATIVES: Mapping[str, str] = {
+
+
+def _count_more(kept: str) -> str:
+    """Return the totals of a day with one more that was escalated; another number of sessions is noticed."""
+    totals = json.loads(kept)
+    return json.dumps({**totals, "escalated": totals["escalated"] + 1})
+
+
+ALTERNATIVES: Mapping[str, str | Callable[[Any], Any]] = {
+    "eval_ab_tests.state_json": lambda kept: json.dumps({**json.loads(kept), "repeats": 7}),
+    "research_days.totals": _count_more,
+    "interleavings.created_at": "2030-01-01T00:00:00.000000Z",
+    "request_keys.created_at": "2020-01-01T00:00:00.000000Z",
     "edges.kind": "enabled",
     "memories.tier": "critical",
     "memories.format": "TEXT",
@@ -173,7 +221,7 @@ ALTERNATIVES: Mapping[str, str] = {
     "eval_shadow_runs.problem": DROPPED,
     "eval_feedback.event_type": "validate_not_useful",
 }
-"""Another value of a column whose values are words of a list."""
+"""Another value of a column for which not every value of its kind will do, or how to make it of the kept one."""
 
 
 def look_at(stage: Stage, table: str, column: str) -> Any:
@@ -204,7 +252,8 @@ def _alter(path: Path, table: str, column: Column[Any]) -> None:
         if not filled:
             raise AssertionError(f"{table}.{name} has no value in the life of a store")
         for rowid, value in filled:
-            other = ALTERNATIVES.get(f"{table}.{name}", _change(value, column))
+            given = ALTERNATIVES.get(f"{table}.{name}") or partial(_change, column=column)
+            other = given(value) if callable(given) else given
             database.execute(f'UPDATE OR IGNORE {table} SET "{name}" = ? WHERE rowid = ?', (other, rowid))
     database.close()
 

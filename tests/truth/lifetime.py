@@ -188,7 +188,9 @@ def _promote(engine: Engine, settings: Settings) -> None:
     call(engine, settings, "ladder.begin", feature_id="causal_boost", kind="interleaved")
     shown = engine.search(ADA, SearchRequest(query="polled oven", session_id="s3"))
     engine.store.log.flush()
-    engine.learning.observe(ADA, Observation(session_id="s3", memory_id=shown.ids[0]))
+    # One of each side's, so that both sides of the list have credit.
+    for memory_id in shown.ids[:2]:
+        engine.learning.observe(ADA, Observation(session_id="s3", memory_id=memory_id))
     collect(engine.store, ADA, ladder.trials, "causal_boost", engine.clock)
     build(engine, ADA, BuildOptions(name="mine"))
     outcomes = SideOutcomes(RankedOutcome(0.5, 0.4), RankedOutcome(1.0, 0.9))
@@ -254,8 +256,17 @@ def _guard(stage: Stage, engine: Engine, settings: Settings) -> None:
     engine.store.checkpoints.create("mine")
     life.search_long_ago(engine, ADA, None)
     call(engine, settings, "retention.run")
+    for title in ("Stove", "Rooms"):
+        listed = call(engine, settings, "memory.list", limit=200)["memories"]
+        voted = next(memory["memory_id"] for memory in listed if memory["title"] == title)
+        engine.validate(ADA, voted, title == "Stove")
     from tests.server.serving import reaching  # noqa: PLC0415 - starts an application
 
     with reaching(services, local=False) as client:
-        headers = {"Authorization": f"Bearer {made.text}", "Idempotency-Key": "key-1"}
-        client.post("/api/memory", json={"title": "Keyed", "body": "Saved under a key."}, headers=headers)
+        send_keyed(client, made.text)
+
+
+def send_keyed(client: Any, token: str) -> Any:
+    """Save a note under a key, which makes the same answer come to a second request."""
+    headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": "key-1"}
+    return client.post("/api/memory", json={"title": "Keyed", "body": "Saved under a key."}, headers=headers)
