@@ -49,7 +49,7 @@ HITS = 10
 WEIGHT = 300.0
 """Of all examples of one set together, so that a set with more questions does not count more."""
 GROUPS = 10
-THRESHOLDS = (0.05, 0.1, 0.15, 0.2, 0.3)
+THRESHOLDS = (0.05, 0.07, 0.1, 0.15, 0.2, 0.3)
 SCOPE = Scope()
 PLACE = Path(relevance.__file__).parent / relevance.FILE
 CHANNELS: Mapping[str, tuple[Channel, ...] | None] = {

@@ -367,7 +367,7 @@ class Settings(BaseSettings):
         "mcp.min_relevance",
         "Results with a lower probability of being relevant are left out of an agent's search that names no "
         "min_relevance: every result fills its context. 0: none is.",
-        0.1,
+        0.07,
         kind="a number from 0 to 1",
     )
     mcp_sessions_per_principal: Count = _setting(
