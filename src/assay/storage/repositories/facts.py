@@ -15,11 +15,12 @@ from datetime import UTC, datetime, time
 from itertools import groupby
 from typing import Any, NamedTuple, Self
 
-from sqlalchemy import and_, bindparam, delete, func, select, update
+from sqlalchemy import and_, bindparam, delete, func, select, type_coerce, update
 
 from assay.records import AuthorKind, MemoryRecord, Tier
 from assay.records.memory import INGESTED_WITH, author_of
 from assay.storage.repositories.base import Repository, among, mine
+from assay.storage.rows import TextType
 from assay.storage.tables import memories, memory_facts
 from assay.text.facts import StatedFact, is_same_value, read_facts
 from assay.text.relations import RelationKind
@@ -150,6 +151,10 @@ _SERVED = select(
     memories.c.superseded_at,
 ).join(memories, _OWN)
 _SERVED_OF = _SERVED.where(mine(memory_facts), among(memory_facts.c.memory_id, "ids"))
+_TOPICS_OF = select(
+    memory_facts.c.memory_id, memory_facts.c.topic, type_coerce(memory_facts.c.valid_to, TextType).label("valid_to")
+).where(mine(memory_facts), among(memory_facts.c.memory_id, "ids"))
+_SUBJECTS = select(memory_facts.c.subject).where(mine(memory_facts), among(memory_facts.c.subject, "subjects"))
 _SERVED_ON = (
     _SERVED.where(mine(memory_facts), among(memory_facts.c.topic, "topics"))
     .order_by(*_NEWEST_FIRST)
@@ -212,8 +217,14 @@ class Facts(Repository):
         return [_stored(row) for row in self._rows(_OF_MEMORIES, ids=list(memory_ids))] if memory_ids else []
 
     def served(self, memory_ids: Sequence[str]) -> list[ServedFact]:
-        """Return what results state, in no order."""
-        return [_served(row) for row in self._rows(_SERVED_OF, ids=list(memory_ids))] if memory_ids else []
+        """Return what results state on topics that several of them speak of, or that ended; in no order."""
+        # Most results share no topic: one small question tells, and nothing else is read.
+        rows = self._rows(_TOPICS_OF, ids=list(memory_ids)) if memory_ids else []
+        owners: dict[str, set[str]] = {}
+        for row in rows:
+            owners.setdefault(row.topic, set()).add(row.memory_id)
+        wanted = {row.memory_id for row in rows if row.valid_to is not None or len(owners[row.topic]) > 1}
+        return [_served(row) for row in self._rows(_SERVED_OF, ids=list(wanted))] if wanted else []
 
     def served_on(self, topics: Sequence[str]) -> list[ServedFact]:
         """Return what is stated on these topics, newest first."""
@@ -224,7 +235,8 @@ class Facts(Repository):
 
         Subjects are written as `normalise_name` writes them; `most` is how many facts are looked at.
         """
-        found = [_stored(row) for row in self._rows(_ABOUT, subjects=list(subjects), most=most)] if subjects else []
+        known = {row.subject for row in self._rows(_SUBJECTS, subjects=list(subjects))} if subjects else ()
+        found = [_stored(row) for row in self._rows(_ABOUT, subjects=list(known), most=most)] if known else []
         return [fact for fact in found if (fact.holds if at is None else fact.held_at(at))]
 
     def count(self) -> int:
