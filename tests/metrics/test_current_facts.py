@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.metrics.examples import check_entries, mean, missing
 
+from assay.evaluation.run_metrics import compute_view
 from assay.metrics import current_facts
 from assay.metrics.current_facts import StatedResult, current_fact, stale_served, states_value
 from assay.metrics.inputs import CaseView
@@ -86,27 +87,22 @@ def view(
     return CaseView(MetricSpec.parse(metric), case, given, dataset)
 
 
-def compute(given: CaseView) -> Outcome:
-    outcome: Outcome = given.spec.entry.compute.function(given)  # type: ignore[union-attr] # it has one for cases
-    return outcome
-
-
 def test_a_case_is_read_with_the_marks_of_the_system() -> None:
     case = Case(id="c", query="upload limit", current_value="500 MB", outdated_values=("100 MB",))
-    assert compute(view("current_fact@1", case)) == Outcome.scored(1)
-    assert compute(view("stale_served@1", case)) == Outcome.scored(0)
-    assert compute(view("stale_served@5", case)) == Outcome.scored(1)
-    assert compute(view("stale_served@5", case, outdated={"old": ("The limit is 100 MB.",)})) == Outcome.scored(0)
+    assert compute_view(view("current_fact@1", case)) == Outcome.scored(1)
+    assert compute_view(view("stale_served@1", case)) == Outcome.scored(0)
+    assert compute_view(view("stale_served@5", case)) == Outcome.scored(1)
+    assert compute_view(view("stale_served@5", case, outdated={"old": ("The limit is 100 MB.",)})) == Outcome.scored(0)
 
 
 @pytest.mark.parametrize("metric", ["current_fact@1", "stale_served@5"])
 def test_what_cannot_be_known_is_neither_good_nor_bad(metric: str) -> None:
     unlabelled = Case(id="c", query="upload limit")
-    assert missing(compute(view(metric, unlabelled))) is OutcomeKind.NOT_APPLICABLE
+    assert missing(compute_view(view(metric, unlabelled))) is OutcomeKind.NOT_APPLICABLE
     labelled = Case(id="c", query="upload limit", current_value="500 MB", outdated_values=("100 MB",))
-    assert missing(compute(view(metric, labelled, documents=False))) is OutcomeKind.SKIPPED
+    assert missing(compute_view(view(metric, labelled, documents=False))) is OutcomeKind.SKIPPED
 
 
 def test_without_an_outdated_value_nothing_can_be_stale() -> None:
     case = Case(id="c", query="upload limit", current_value="500 MB")
-    assert missing(compute(view("stale_served@5", case))) is OutcomeKind.NOT_APPLICABLE
+    assert missing(compute_view(view("stale_served@5", case))) is OutcomeKind.NOT_APPLICABLE
