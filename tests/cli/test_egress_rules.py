@@ -90,7 +90,8 @@ class Names(NamedTuple):
 @cache
 def names_in(path: Path) -> Names:
     """Read a module once for all tests."""
-    imports, calls = set(), set()
+    imports: set[str] = set()
+    calls: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             imports.update(alias.name for alias in node.names)

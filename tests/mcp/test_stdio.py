@@ -117,7 +117,7 @@ def test_calls_that_are_under_way_when_the_input_ends_are_still_answered(answers
 
 
 def test_malformed_notifications_do_not_mute_the_server(tmp_path: Path) -> None:
-    messages: list[object] = []
+    messages: list[bytes | dict[str, Any]] = []
     wrong: list[object] = [[1], {}, None, True, 1.5]
     for number, call_id in enumerate(wrong, start=2):
         params = {"requestId": call_id}
