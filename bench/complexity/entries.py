@@ -35,6 +35,8 @@ from assay.formats.strict_json import read_lines, read_list, read_object
 from assay.formats.test_collections import read_topics_and_qrels
 from assay.formats.trec import read_beir_qrels, read_grades, read_trec_qrels, stream_run
 from assay.gateway.headers import Hosts
+from assay.judging.builtin.correctness import BuiltinCorrectness
+from assay.judging.builtin.gold_answers import GoldEvidence, check_gold
 from assay.judging.builtin.judges import BuiltinGroundedness, features_without_passages, read_abstention
 from assay.judging.builtin.support import remove_marks
 from assay.judging.injection import clean, find_orders, remove_orders
@@ -216,6 +218,10 @@ def _answer(text: str) -> object:
     return ExtractiveSynthesiser().synthesise(text or "a", [passage])
 
 
+def _check_gold(text: str) -> object:
+    return check_gold(text[:1_000], text, [GoldEvidence(text, "8 May 2023", "Ada")])
+
+
 def _reply(text: str) -> None:
     with suppress(UnreadableReply):
         read_verdict(text, load_rubric(RubricKind.GROUNDEDNESS))
@@ -319,6 +325,8 @@ _TEXTS: dict[str, tuple[Work, int]] = {
     "take out orders to a judge": (remove_orders, BODY),
     "find the claims of an answer": (claims, BODY),
     "judge an answer without passages": (lambda text: features_without_passages(text[:1_000], text), BODY),
+    "judge an answer by its reference": (lambda text: BuiltinCorrectness().weigh(text[:1_000], text, text), PASSAGE),
+    "hold a reference against its evidence": (_check_gold, PASSAGE),
     "find an abstention": (read_abstention, BODY),
     "take marks from a sentence": (remove_marks, 1_000),
     "read the reply of a judge": (_reply, REPLY),
@@ -418,6 +426,7 @@ _SLOW = frozenset(
         "take out orders to a judge",
     }
 )
+
 
 ENTRIES: tuple[Entry, ...] = tuple(
     Entry(name=name, work=work, limit=limit, heavy=table is _HEAVY or name in _SLOW, bounded=name in _BOUNDED)

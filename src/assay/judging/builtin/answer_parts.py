@@ -25,6 +25,10 @@ SAME_SPELLING = 0.85
 """Two words this alike are one with a slip of the pen."""
 SPELT_FROM = 5
 """Letters from which near spelling and a shared beginning count."""
+SPELT_UNTIL = 40
+"""Letters up to which it does: comparing takes the square of a word's length."""
+MOST_WORDS = 300
+"""Content words of a text that are looked at."""
 DENIED_WITHIN = 3
 """Tokens between a negator and the word that it denies."""
 
@@ -191,7 +195,7 @@ def read(text: str) -> Reading:
     parsed = wording(rest)
     kept: dict[str, Word] = {}
     for token in parsed.tokens:
-        if _is_content(token):
+        if _is_content(token) and len(kept) < MOST_WORDS:
             is_name = token.fact is not None and token.fact.kind == "name"
             kept.setdefault(token.stem, Word(token.stem, token.shown, is_name))
     exact = tuple(dict.fromkeys(fact for fact in parsed.facts if fact.kind in _EXACT))
@@ -262,9 +266,13 @@ def _has_word(word: Word, given: Reading, meant: Reading) -> bool:
 def _is_in(stem: str, others: dict[str, Word]) -> bool:
     if stem in others or not _ALIAS_OF.get(stem, frozenset()).isdisjoint(others):
         return True
-    if len(stem) < SPELT_FROM:
+    if not SPELT_FROM <= len(stem) <= SPELT_UNTIL:
         return False
-    return any(_is_spelt_alike(stem, other) for other in others if len(other) >= SPELT_FROM and other[0] == stem[0])
+    return any(
+        _is_spelt_alike(stem, other)
+        for other in others
+        if SPELT_FROM <= len(other) <= SPELT_UNTIL and other[0] == stem[0]
+    )
 
 
 @lru_cache(maxsize=65_536)
@@ -282,8 +290,8 @@ def _initials(reading: Reading) -> set[str]:
     for sentence in reading.sentences:
         run = ""
         for token in sentence:
-            run = run + token.shown[:1].lower() if token.shown[:1].isupper() else ""
-            found.update(run[start:] for start in range(len(run) - 1) if len(run) - start <= SPELT_FROM)
+            run = (run + token.shown[:1].lower())[-SPELT_FROM:] if token.shown[:1].isupper() else ""
+            found.update(run[start:] for start in range(len(run) - 1))
     return found
 
 
