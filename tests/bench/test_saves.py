@@ -17,7 +17,7 @@ from bench.saves import (
     save_outside_cases,
 )
 
-from assay.embedding.protocol import Embedder
+from assay.embedding.bundled import load_bundled
 from assay.memory.saving.options import REJECT_BELOW, score_quality
 from assay.records import Draft
 
@@ -87,8 +87,8 @@ def test_figures_count_the_scenarios_they_are_about() -> None:
 
 
 @pytest.mark.parametrize("part", ["first", "second"])
-def test_of_reworded_pairs_nothing_is_lost_and_most_updates_supersede(bundled: Embedder, part: str) -> None:
-    figures = measure(judge_cases(save_outside_cases(PAIRS, bundled, part=part)))
+def test_of_reworded_pairs_nothing_is_lost_and_most_updates_supersede(part: str) -> None:
+    figures = measure(judge_cases(save_outside_cases(PAIRS, load_bundled(), part=part)))
     for name in ("updates lost", "both true, one superseded", "both true, one lost", "elaborations lost"):
         assert figures[name].hits == 0, name
     assert figures["updates superseded"].hits >= 0.75 * figures["updates superseded"].of

@@ -50,8 +50,8 @@ _WHEN = frozenset(
 ANYBODY = frozenset(
     stems_of(
         words_of(
-            "user users we you whoever people person everyone everybody anyone anybody someone somebody one team staff company "
-            "employer now still also please always never only again correction update note longer"
+            "user users whoever people person everyone everybody anyone anybody someone somebody one team staff "
+            "company employer now still also please always never only again correction update note longer"
         )
     )
 )
