@@ -5,6 +5,7 @@ all words of the memory in sentences), walls of triggers, advertisements and cop
 times (half of it for its own memories, half against all others) from sessions of its own, and reads its own memories
 wherever a search shows them, so that they might learn the words of the query. Learning is on, weeks pass, and a person
 would approve. Then the questions of the `agent-memory` dataset, which ask for none of it, are asked again.
+`hostile_facts` is the same for facts: a program states other values than a person did.
 
     python -m reliability.hostile [MEMORIES]
 """
@@ -40,6 +41,7 @@ from assay.settings import Settings
 from assay.systems.assay_engine import take_in
 from assay.text.terms import words
 from assay.wiring import open_engine
+from reliability.hostile_facts import FactAttack, attack_facts
 from reliability.outcome import Check, at_least, broken
 
 KEEPER = Scope(tenant="shared", principal="keeper")
@@ -83,6 +85,8 @@ class HostileOutcome:
     terms: int
     promoted: int
     """Hostile memories that rose a tier."""
+    facts: FactAttack
+    """What became of a person's facts that a program spoke against."""
     seconds: float
 
     @property
@@ -113,6 +117,7 @@ class HostileOutcome:
             Check(promise=f"nDCG@10 of good queries drops <= {MOST_LOSS}", seen=seen, held=loss <= MOST_LOSS),
             Check(promise="0 learned triggers", seen=str(self.terms), held=self.terms == 0),
             Check(promise="0 hostile memories promoted", seen=str(self.promoted), held=self.promoted == 0),
+            *self.facts.checks,
         )
 
 
@@ -165,6 +170,7 @@ def run(*, folder: Path, memories: int, seed: int) -> HostileOutcome:
             ndcg_after=after.ndcg,
             terms=len(engine.learning.terms(KEEPER)),
             promoted=len(attack.promoted),
+            facts=attack_facts(folder / "facts", flood=3 * memories, seed=seed),
             seconds=time.monotonic() - began,
         )
 

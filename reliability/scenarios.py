@@ -297,7 +297,7 @@ SCENARIOS = (
     ),
     Scenario(
         name="hostile",
-        proves="hostile memories and one busy voter move nothing that others find, and teach the memory nothing",
+        proves="hostile memories and one busy voter move nothing that others find, teach nothing and outdate no fact",
         unit="hostile memories",
         amounts=_amounts(200, 200, 28),
         run=_hostile,

@@ -74,6 +74,7 @@ from assay.testing import HashedEmbedder
 from assay.text import sections
 from assay.text.chunking import Chunker
 from assay.text.claims import claims, sentences
+from assay.text.facts import read_facts
 from assay.text.questions import read_question
 from assay.text.sections import blocks
 from assay.text.terms import stems, words
@@ -301,6 +302,7 @@ _TEXTS: dict[str, tuple[Work, int]] = {
     "find words and stems": (stems, BODY),
     "find sentences": (sentences, BODY),
     "take a text apart for comparing": (Wording, BODY),
+    "read facts": (lambda text: read_facts.__wrapped__(text, title=text[:200]), BODY),
     "find copied words": (lambda text: share_taken_over(text, text), BODY),
     "read front matter": (_front_matter, FILE),
     "take out hidden characters": (lambda text: drafts.strip_hidden(text, "body", []), BODY),

@@ -160,6 +160,12 @@ def _secret_rules() -> Iterator[re.Pattern[Any]]:
     yield from (compile_pattern(rule.pattern, rule.flags) for rule in RULES)
 
 
+def _of_verbs() -> Iterable[re.Pattern[Any]]:
+    from assay.text.relations import VERB_RELATIONS  # noqa: PLC0415 - patterns are read when they are needed
+
+    return [verb.pattern for verb in VERB_RELATIONS]
+
+
 MADE: Mapping[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "memory/searching/query.py:_says": _of("assay.memory.searching.query", "CUES"),
     "memory/searching/query.py:_opens": _of("assay.memory.searching.query", "CUES"),
@@ -168,6 +174,7 @@ MADE: Mapping[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "text/secrets/addresses.py:find_kubernetes_secrets": _compiled(r"^(?![ \t]{5,}|[ \t]*$)", flags=re.MULTILINE),
     "text/secrets/rules.py:compile_pattern": lambda: list(_secret_rules()),
     "formats/front_matter.py:_words": _compiled(r"[,\s]+", ","),
+    "text/relations.py:_verb": _of_verbs,
     "text/questions.py:cues_of": _compiled(r"\bhow many\b"),
     "metrics/write_path.py:_says": _compiled(r"(?<!\w)(?<!\d[.,])aaaaaaaaaa(?!\w)(?![.,]\d)"),
 }
@@ -211,6 +218,12 @@ _OF_SECRET_VALUES = (
     ),
 )
 
+_OF_SENTENCES = (
+    *("_SINCE", "_CUT", "_NOUN_OF", "_POSSESSIVE", "_HAS", "_KEY", "_INSTEAD", "_USES_FOR", "_SWITCHED", "_PREFERS"),
+    *("_SCOPED_NUMBER", "_ENDING_NEGATION"),
+)
+"""Patterns of `text/facts.py` that are given one sentence of at most 400 characters."""
+
 BOUNDED: Mapping[str, str] = {
     "memory/searching/pipeline.py:_EXACT": "choose the mode of a search",
     "text/questions.py:_AND": "read a question",
@@ -222,6 +235,8 @@ BOUNDED: Mapping[str, str] = {
     "text/sections.py:_ROLE": "find the sections of reStructuredText",
     "text/sections.py:_TARGET": "find the sections of reStructuredText",
     "text/wording.py:_day_month_year": "take a text apart for comparing",
+    "text/relations.py:_verb": "read facts",
+    **{f"text/facts.py:{name}": "read facts" for name in _OF_SENTENCES},
     **dict.fromkeys(_OF_SECRET_VALUES, "mask secrets"),
 }
 """Patterns that are only given short texts, and the entry point that gives them: it is held to a time, they are not."""

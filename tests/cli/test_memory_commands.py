@@ -352,3 +352,33 @@ def test_a_flag_that_is_held_off_says_so_in_save_flag_list_and_health(
     assert f"reconsolidation is held off: {because}" in listed
     assert f"held off: {because}" in run("flag", "show", "reconsolidation").out
     assert f"on, but held off: {because}" in " ".join(run("health").out.split())
+
+
+LIMIT = "The limit of the gateway is 100 requests. Deployments need two approvals, and nobody deploys on Fridays."
+
+
+def test_a_save_names_the_facts_that_it_outdates_and_show_lists_them_until_they_are_restored(run: Run) -> None:
+    old = save(run, "Gateway", LIMIT)
+    raised = run("save", "--title", "Quota", "--text", "The limit of the gateway is now 500 requests.")
+    undo = f'outdated in {old}: "100 requests", now "500 requests"; undo: assay restore {old}'
+    assert undo in raised.out
+
+    shown = run("show", old)
+    assert "gateway" in shown.out
+    assert 'now "500 requests"' in shown.out
+    [fact] = run("show", old, "--json").json["facts"]
+    assert (fact["statement"], fact["value"]) == ("The limit of the gateway is 100 requests.", "100 requests")
+    assert fact["now"] == "500 requests"
+    assert fact["ended_by"] in raised.out
+
+    assert run("restore", old).code == 0
+    [fact] = run("show", old, "--json").json["facts"]
+    assert (fact["valid_to"], fact["ended_by"], fact["now"]) == (None, None, "")
+    assert fact["confirmed_at"] is not None
+
+
+def test_facts_of_an_older_store_are_read_by_compacting(run: Run) -> None:
+    save(run, "Gateway", LIMIT)
+    told = run("index", "compact", "--json")
+    assert told.json["facts"] == {"memories": 1, "facts": 1, "ended": 0}
+    assert run("index", "compact", "--json").json["facts"] is None

@@ -256,3 +256,10 @@ def test_a_fact_of_one_topic_replaces_no_value_of_several_whatever_its_own_kind(
     new = base._replace(value=other.lower(), shown=other, kind=kind, is_change=is_change)
     assert not replaces_value(new, base)
     assert not replaces_value(base, new)
+
+
+@pytest.mark.parametrize("opening", ["We now use", "Ada now prefers", "We must use x", "It has switched from"])
+def test_spaces_between_words_neither_count_nor_cost(opening: str) -> None:
+    """390 spaces in a sentence once took most of a second, and a text has room for 150 such sentences."""
+    assert read_facts(f"{opening}{' ' * 370}a.") == ()
+    assert read_one("The   owner of \t billing is  Ada.") == read_one("The owner of billing is Ada.")._replace(stop=33)

@@ -160,7 +160,7 @@ PROMPTS = (
     ask("prompt.show_split", prompt_id="planner"),
 )
 READS: Mapping[str, tuple[Read, ...]] = {
-    **dict.fromkeys(("memories", "chunks", "vectors", "edges", "memory_triggers"), MEMORIES),
+    **dict.fromkeys(("memories", "chunks", "vectors", "edges", "memory_triggers", "memory_facts"), MEMORIES),
     **dict.fromkeys(("memory_saves", "indexed_documents", "changes"), (*MEMORIES, check_health)),
     "flags": (ask("flag.list"), ask("learning.status"), ask("variant.list")),
     "audit": (ask("audit.list", limit=200), ask("audit.check")),

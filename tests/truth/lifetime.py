@@ -82,6 +82,7 @@ def _remember(stage: Stage, engine: Engine, settings: Settings) -> None:
     engine.flags.review(engine.store, ADA, "save_quality_gate")
     engine.saver.save(ADA, Draft(title="Session cookie", body=body.format("twenty")))
     call(engine, settings, "memory.update", memory_id=notes.ids["tea"], title="Green tea")
+    _outdate(engine)
     call(
         engine,
         settings,
@@ -102,6 +103,17 @@ def _remember(stage: Stage, engine: Engine, settings: Settings) -> None:
             work.results.add(replace(full, run_type=kind, is_significant=True))
         tea = work.memories.get(notes.ids["router"])
         work.memories.update(replace(tea, learned_triggers=("cellar light",)))
+
+
+def _outdate(engine: Engine) -> None:
+    """State facts that change: one stays outdated, one is said to hold after all."""
+    for thing in ("boiler", "pump"):
+        long = f"The pressure limit of the {thing} is 100 bar. The owner of the {thing} is not Ada."
+        old = engine.saver.save(ADA, Draft(title=f"The {thing}", body=long))
+        engine.saver.save(
+            ADA, Draft(title=f"Works on the {thing}", body=f"The pressure limit of the {thing} is 50 bar.")
+        )
+    engine.saver.restore(ADA, str(old.memory_id))
 
 
 def _use(stage: Stage, engine: Engine, settings: Settings) -> None:

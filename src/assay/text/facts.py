@@ -116,6 +116,8 @@ _LINE = re.compile(r"[^\n]+")
 _MARK = re.compile(r"\s*(?:>\s*)*(?:[-*+\u2022]\s+|\d{1,4}[.)]\s+)?(?:\[[ xX]\]\s+)?")
 _NO_SENTENCE = re.compile(r"\s*(?:#{1,6}\s|```|~~~|\||---)")
 _END = re.compile(r"[.!?](?=[\s\"')\]]*(?:\s|$))[\"')\]]*|;(?=\s)")
+_WORD = re.compile(r"\S")
+LONGEST_ABBREVIATION = 8
 _ABBREVIATION = re.compile(
     r"(?:\b[A-Z]|\b(?:Dr|Mr|Mrs|Ms|St|Inc|Ltd|Co|Corp|No|Jr|Sr|vs|etc|e\.g|i\.e|approx|Prof|Gen|Sen|Rep|Mt|Ft))$"
 )
@@ -131,13 +133,14 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
         mark = _MARK.match(line[0])
         start = line.start() + (mark.end() if mark else 0)
         for end in _END.finditer(text, start, line.end()):
-            # "L. Ron Hubbard" and "Apple Inc. is" go on.
-            before, after = text[start : end.start()], text[end.end() : line.end()].lstrip()
-            if end[0] == "." and after and (_ABBREVIATION.search(before) or after[0].islower()):
+            # "L. Ron Hubbard" and "Apple Inc. is" go on. Only the few characters around are looked at: linear time.
+            before = text[max(start, end.start() - LONGEST_ABBREVIATION) : end.start()]
+            following = _WORD.search(text, end.end(), line.end())
+            if end[0] == "." and following and (_ABBREVIATION.search(before) or following[0].islower()):
                 continue
             if end.end() - start <= LONGEST_SENTENCE:
                 yield start, end.end()
-            start = end.end() + len(text[end.end() : line.end()]) - len(after)
+            start = line.end() if following is None else following.start()
         if text[start : line.end()].strip() and line.end() - start <= LONGEST_SENTENCE:
             yield start, line.end()
 
@@ -222,7 +225,8 @@ class _Parts(NamedTuple):
 
 
 def _read_sentence(sentence: str, title: str) -> StatedFact | None:
-    text = _MARKS.sub("", sentence).strip()
+    # One space between words: many of them would make patterns with several gaps slow.
+    text = " ".join(_MARKS.sub("", sentence).split())
     if not text or text.endswith("?") or len(text) < 5:
         return None
     key = _KEY.match(text)
