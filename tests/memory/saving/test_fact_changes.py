@@ -268,3 +268,19 @@ def test_a_draft_that_merges_leaves_the_facts_of_the_memory_as_they_are(
     assert holds(store, scope, old, new) == [False, True]
     saver.restore(scope, str(new.memory_id))
     assert holds(store, scope, old, new) == [False, True]
+
+
+def test_of_two_views_the_one_that_is_said_again_is_the_newer_one(
+    saver: Saver, store: Store, scope: Scope, clock: FixedClock
+) -> None:
+    oslo = Draft(title="Ada", body="Ada worked in the city of Oslo.")
+    first = saver.save(scope, oslo)
+    clock.advance(days=1)
+    second = saver.save(scope, Draft(title="Ada at work", body="Ada worked in the city of Bergen."))
+    clock.advance(days=1)
+    again = saver.save(scope, oslo)
+    assert (again.decision, again.memory_id) == (SaveDecision.MERGE, first.memory_id)
+    with store.reading(scope) as work:
+        served = work.facts.served([str(first.memory_id), str(second.memory_id)])
+        newest = max(served, key=lambda fact: fact.newness)
+    assert (newest.memory_id, newest.restated_at) == (first.memory_id, clock.now())
