@@ -336,6 +336,12 @@ def _innermost(subject: str) -> str:
     return _name_in(" ".join(described)) if described and described[0][:1].islower() else subject
 
 
+def _is_common(subject: str) -> bool:
+    """Whether a subject is one common noun, such as `the worker`, which names no thing in particular."""
+    named = [word for word in subject.split() if word.lower() not in _DETERMINERS]
+    return len(named) == 1 and named[0].isalpha() and named[0].islower()
+
+
 def _is_pronoun(name: str) -> bool:
     """Whether a name says nothing without the sentences before it: `it`, `this one`, `we in the team`."""
     first, *rest = name.split()
