@@ -29,6 +29,10 @@ SPELT_UNTIL = 40
 """Letters up to which it does: comparing takes the square of a word's length."""
 MOST_WORDS = 300
 """Content words of a text that are looked at."""
+MOST_PARTS = 60
+"""Words of a gold answer that are parts of it."""
+MOST_SMALL_WORDS = 12
+"""Words of a gold answer that has no others; a longer one is no answer of small words."""
 DENIED_WITHIN = 3
 """Tokens between a negator and the word that it denies."""
 
@@ -240,13 +244,14 @@ def _is_content(token: Token) -> bool:
 
 def _new_words(asked: Reading, meant: Reading, polarity: int) -> list[Word]:
     """The content words that say more than the question; all of them where nothing else is stated."""
-    kept = [word for stem, word in meant.words.items() if not polarity or stem not in _POLAR_WORDS]
+    kept = [word for stem, word in meant.words.items() if not polarity or stem not in _POLAR_WORDS][:MOST_PARTS]
     new = [word for word in kept if not _is_in(word.stem, asked.words)]
     heavy = [word for word in new if word.stem not in _LIGHT_WORDS]
     if heavy or new or meant.exact or meant.periods or polarity:
         return heavy or ([] if meant.exact or meant.periods or polarity else new)
     # A choice between things that the question names, or an answer of small words alone.
-    return kept or [Word(token.stem, token.shown, is_name=False) for sentence in meant.sentences for token in sentence]
+    small = [Word(token.stem, token.shown, is_name=False) for sentence in meant.sentences for token in sentence]
+    return kept or list(dict.fromkeys(small))[:MOST_SMALL_WORDS]
 
 
 # --- Words ---
