@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,11 @@ TOWNS = ("Oslo", "Turin", "Lyon", "Porto", "Graz", "Bath", "Riga", "Brno")
 CHATS, QUESTIONS = 3, 6
 
 
-def line(chat: int, number: int, answer: str, *judgments: bool) -> dict[str, Any]:
+Told = tuple[str, tuple[bool, ...]]
+
+
+def line(chat: int, number: int, told: Told) -> dict[str, Any]:
+    answer, judgments = told
     return {
         "question_id": f"locomo_{chat}_qa{number}",
         "question": f"Where did person {number} go?",
@@ -32,14 +37,14 @@ def data(tmp_path: Path) -> Path:
     place = tmp_path / "memory-benchmarks" / "locomo"
     (place / "judged").mkdir(parents=True)
     (place / "audit").mkdir()
-    told = {
-        MODELS[0]: lambda n: (f"They went to {TOWNS[n]} by train.", n != 5, n != 5),
-        MODELS[1]: lambda n: (f"To {TOWNS[n]}. It was fine.", True, n != 4),
-        WRONG[SPECIFIC]: lambda n: (TOWNS[n + 1], False),
-        WRONG[VAGUE]: lambda n: ("Some place in another region", True),
+    told: dict[str, Callable[[int], Told]] = {
+        MODELS[0]: lambda n: (f"They went to {TOWNS[n]} by train.", (n != 5, n != 5)),
+        MODELS[1]: lambda n: (f"To {TOWNS[n]}. It was fine.", (True, n != 4)),
+        WRONG[SPECIFIC]: lambda n: (TOWNS[n + 1], (False,)),
+        WRONG[VAGUE]: lambda n: ("Some place in another region", (True,)),
     }
     for name, made in told.items():
-        chats = {f"user_{c}": [line(c, n, *made(n)) for n in range(QUESTIONS)] for c in range(CHATS)}  # type: ignore[no-untyped-call]
+        chats = {f"user_{c}": [line(c, n, made(n)) for n in range(QUESTIONS)] for c in range(CHATS)}
         (place / "judged" / f"{name}.json").write_text(json.dumps(chats), encoding="utf-8")
     faults = [
         {"question_id": "locomo_0_qa0", "error_type": "HALLUCINATION"},

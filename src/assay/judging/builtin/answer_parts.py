@@ -29,6 +29,12 @@ SPELT_UNTIL = 40
 """Letters up to which it does: comparing takes the square of a word's length."""
 MOST_WORDS = 300
 """Content words of a text that are looked at."""
+MOST_PARTS = 60
+"""Words of a gold answer that are parts of it."""
+MOST_EXACT = 40
+"""Numbers, and times, of a text that are looked at."""
+MOST_SMALL_WORDS = 12
+"""Words of a gold answer that has no others; a longer one is no answer of small words."""
 DENIED_WITHIN = 3
 """Tokens between a negator and the word that it denies."""
 
@@ -188,7 +194,7 @@ class Parts:
 def read(text: str) -> Reading:
     """Take a text apart."""
     text = text[:READ]
-    periods = tuple(read_periods(text))
+    periods = tuple(read_periods(text))[:MOST_EXACT]
     rest = without_periods(text)
     for pattern, plain in _PLAIN:
         rest = pattern.sub(plain, rest)
@@ -198,7 +204,7 @@ def read(text: str) -> Reading:
         if _is_content(token) and len(kept) < MOST_WORDS:
             is_name = token.fact is not None and token.fact.kind == "name"
             kept.setdefault(token.stem, Word(token.stem, token.shown, is_name))
-    exact = tuple(dict.fromkeys(fact for fact in parsed.facts if fact.kind in _EXACT))
+    exact = tuple(dict.fromkeys(fact for fact in parsed.facts if fact.kind in _EXACT))[:MOST_EXACT]
     return Reading(text=text, words=kept, exact=exact, periods=periods, sentences=tuple(parsed.sentences))
 
 
@@ -240,13 +246,14 @@ def _is_content(token: Token) -> bool:
 
 def _new_words(asked: Reading, meant: Reading, polarity: int) -> list[Word]:
     """The content words that say more than the question; all of them where nothing else is stated."""
-    kept = [word for stem, word in meant.words.items() if not polarity or stem not in _POLAR_WORDS]
+    kept = [word for stem, word in meant.words.items() if not polarity or stem not in _POLAR_WORDS][:MOST_PARTS]
     new = [word for word in kept if not _is_in(word.stem, asked.words)]
     heavy = [word for word in new if word.stem not in _LIGHT_WORDS]
     if heavy or new or meant.exact or meant.periods or polarity:
         return heavy or ([] if meant.exact or meant.periods or polarity else new)
     # A choice between things that the question names, or an answer of small words alone.
-    return kept or [Word(token.stem, token.shown, is_name=False) for sentence in meant.sentences for token in sentence]
+    small = [Word(token.stem, token.shown, is_name=False) for sentence in meant.sentences for token in sentence]
+    return kept or list(dict.fromkeys(small))[:MOST_SMALL_WORDS]
 
 
 # --- Words ---
@@ -304,17 +311,15 @@ def _denied(hits: dict[Word, bool], given: Reading, meant: Reading) -> tuple[str
     """The words with a negator just before them in every place where the candidate has them."""
     if _DENIES.search(meant.text):
         return ()
-    found = []
-    for word in (word for word, hit in hits.items() if hit):
-        places = [
-            any(token.stem in NEGATORS for token in sentence[max(0, place - DENIED_WITHIN) : place])
-            for sentence in given.sentences
-            for place, token in enumerate(sentence)
-            if token.stem == word.stem
-        ]
-        if places and all(places):
-            found.append(word.shown)
-    return tuple(found)
+    wanted = {word.stem: word.shown for word, hit in hits.items() if hit}
+    places: dict[str, bool] = {}
+    for sentence in given.sentences:
+        for place, token in enumerate(sentence):
+            if token.stem in wanted:
+                before = sentence[max(0, place - DENIED_WITHIN) : place]
+                denied = any(other.stem in NEGATORS for other in before)
+                places[token.stem] = places.get(token.stem, True) and denied
+    return tuple(wanted[stem] for stem, denied in places.items() if denied)
 
 
 # --- Numbers, yes and no, lists ---
@@ -395,7 +400,7 @@ def _said(question: str, candidate: str) -> int:
 def _items(gold: str, hits: dict[Word, bool]) -> tuple[bool, ...]:
     by_stem = {word.stem: hit for word, hit in hits.items()}
     found = []
-    for item in _ITEM_BREAK.split(without_periods(gold)):
+    for item in _ITEM_BREAK.split(without_periods(gold), maxsplit=MOST_PARTS):
         own = [by_stem[stem] for stem in read(item).words if stem in by_stem]
         if own:
             found.append(2 * sum(own) > len(own))

@@ -113,7 +113,8 @@ def _check_speaker(question: str, gold: str, evidence: Sequence[GoldEvidence]) -
         return GoldReading()
     # Of the evidence, the sentence that has most of the gold answer.
     told = [sentence for turn in evidence for sentence in sentences(turn.text)]
-    best = max(told, key=lambda sentence: sum(compare_parts(question, gold, sentence).found), default="")
+    wanted = read(gold).words.keys()
+    best = max(told, key=lambda sentence: len(wanted & read(sentence).words.keys()), default="")
     found = compare_parts(question, gold, best).found
     if 2 * sum(found) < len(found) or not _OF_ONESELF.search(best) or _OF_OTHERS.search(best):
         return GoldReading()
