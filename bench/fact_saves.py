@@ -1,8 +1,8 @@
 """How long one save takes beside many memories that state facts, without the time of a model.
 
 Fills a store with notes of two sentences, one of which states a fact, folds the indexes, and then saves notes one by
-one: every second one changes a fact that is stored. Vectors are hashes of words, which cost nothing. Works with versions
-that know no facts, to compare: `PYTHONPATH=OTHER/src python -m bench.fact_saves`.
+one: every second one changes a fact that is stored. Vectors are hashes of words, which cost nothing. Works with
+versions that know no facts, to compare: `PYTHONPATH=OTHER/src python -m bench.fact_saves`.
 
     python -m bench.fact_saves [--memories N] [--saves N]
 """
@@ -24,28 +24,7 @@ from assay.wiring import open_engine
 
 SCOPE = Scope(tenant="bench", principal="ada")
 RELATIONS = ("owner", "limit", "port", "status", "deadline", "budget")
-WORDS = tuple(
-    [
-        "amber",
-        "birch",
-        "cedar",
-        "delta",
-        "ember",
-        "fjord",
-        "grove",
-        "heron",
-        "inlet",
-        "jetty",
-        "knoll",
-        "larch",
-        "maple",
-        "north",
-        "oasis",
-        "pearl",
-        "quill",
-        "river",
-    ]
-)
+WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "inlet", "jetty", "knoll", "larch")
 
 
 def main() -> int:
@@ -70,7 +49,7 @@ def main() -> int:
 
 def _note(number: int, rng: random.Random, value: str = "") -> Draft:
     relation = RELATIONS[number % len(RELATIONS)]
-    thing = f"{WORDS[number % 18]} {WORDS[number // 18 % 18]} service {number}"
+    thing = f"{WORDS[number % 12]} {WORDS[number // 12 % 12]} service {number}"
     prose = " ".join(rng.choice(WORDS) for _ in range(12))
     body = f"The {relation} of the {thing} is {value or rng.randrange(1_000)}. We talked about {prose} that day."
     return Draft(title=f"{thing} {relation}", body=body)
