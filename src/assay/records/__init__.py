@@ -4,7 +4,7 @@ Memories and searches:
 - `memory`: memories with their chunks and edges, and the kinds of documents.
 - `memory_list`: lists of memories, one memory in full, its history, and the health of a memory.
 - `saving`: a save, from the draft to the decision.
-- `facts`: facts of memories that hold no longer.
+- `facts`: facts of memories, and which of them hold no longer.
 - `searching`: a search, from the request to the explained result.
 - `sessions`: sessions of agents, and the tasks done in them.
 - `attribution`: what each channel gave to the searches of use.

@@ -173,6 +173,19 @@ _SERVED_ON = (
     .order_by(*_NEWEST_FIRST)
     .limit(MOST_ON_A_TOPIC)
 )
+_TOUCHED = tuple(
+    select(memory_facts.c.topic).where(mine(memory_facts), among(column, "ids"))
+    for column in (memory_facts.c.memory_id, memory_facts.c.ended_by)
+)
+_SET_END = (
+    update(memory_facts)
+    .where(
+        memory_facts.c.tenant == bindparam("of_tenant"),
+        memory_facts.c.memory_id == bindparam("of_memory"),
+        memory_facts.c.position == bindparam("of_position"),
+    )
+    .values(valid_to=bindparam("new_end"), ended_by=bindparam("new_ender"))
+)
 
 
 class Facts(Repository):
@@ -228,10 +241,8 @@ class Facts(Repository):
 
     def topics_touched_by(self, memory_ids: Sequence[str]) -> list[str]:
         """Return the topics on which these memories state something, or ended something."""
-        table = memory_facts.c
-        own = select(table.topic).where(self._mine(memory_facts), self._among(table.memory_id, memory_ids))
-        ended = select(table.topic).where(self._mine(memory_facts), self._among(table.ended_by, memory_ids))
-        return sorted({row.topic for row in self._connection.execute(own.union(ended))})
+        ids = list(memory_ids)
+        return sorted({row.topic for statement in _TOUCHED for row in self._rows(statement, ids=ids)})
 
     def on_topics(self, topics: Sequence[str]) -> list[StoredFact]:
         """Return what is stated on these topics, newest first."""
@@ -291,10 +302,8 @@ class Facts(Repository):
         return ended
 
     def _write_end(self, fact: StoredFact) -> None:
-        table = memory_facts.c
-        chosen = (self._mine(memory_facts), table.memory_id == fact.memory_id, table.position == fact.position)
-        values = {"valid_to": fact.valid_to, "ended_by": fact.ended_by}
-        self._connection.execute(update(memory_facts).where(*chosen).values(values))
+        which = {"of_tenant": self._tenant, "of_memory": fact.memory_id, "of_position": fact.position}
+        self._connection.execute(_SET_END, {**which, "new_end": fact.valid_to, "new_ender": fact.ended_by})
 
     def _rows_of(self, memory: MemoryRecord) -> Iterator[dict[str, Any]]:
         if memory.written_with == INGESTED_WITH:
