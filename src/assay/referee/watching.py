@@ -1,0 +1,205 @@
+"""What is noticed while a system runs: hosts it talks to, defaults that cut its results, time and disk it uses."""
+
+from __future__ import annotations
+
+import ipaddress
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from assay.embedding.protocol import Embedder, Progress, Vectors
+from assay.embedding.wrappers import AroundEmbedder
+from assay.referee.contenders.contract import Contender
+from assay.referee.records import Line
+from assay.referee.sets.values import MemoryItem
+from assay.referee.traps import DEFAULT, DOWNLOAD, FLAGGED
+
+Stopwatch = Callable[[], float]
+
+# --- Hosts that a system talks to while it is timed ---
+
+
+class _Connections:
+    """Hears of every connection of this process; Python's audit hooks cannot be removed, so there is one for all."""
+
+    def __init__(self) -> None:
+        self.listening: list[set[str]] = []
+        self._installed = False
+
+    def install(self) -> None:
+        """Begin to hear; the second time nothing happens."""
+        if not self._installed:
+            self._installed = True
+            sys.addaudithook(self._hear)
+
+    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if not self.listening or event not in ("socket.connect", "socket.getaddrinfo"):
+            return
+        where = arguments[1] if event == "socket.connect" else arguments[0]
+        host = where[0] if isinstance(where, tuple) and where else where
+        if isinstance(host, bytes):
+            host = host.decode(errors="replace")
+        if isinstance(host, str) and not _is_local(host):
+            for hosts in self.listening:
+                hosts.add(host)
+
+
+_CONNECTIONS = _Connections()
+
+
+class NetworkWatch:
+    """Collects the hosts beyond this machine that are contacted inside a `with` block."""
+
+    def __init__(self) -> None:
+        self.hosts: set[str] = set()
+
+    def __enter__(self) -> Self:
+        _CONNECTIONS.install()
+        _CONNECTIONS.listening.append(self.hosts)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _CONNECTIONS.listening.remove(self.hosts)
+
+
+def _is_local(host: str) -> bool:
+    """Whether an address is this machine: loopback, a name of it, or the path of a socket."""
+    if host in ("", "localhost") or host.startswith(("/", "\0")):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def tell_download(name: str, system: str, hosts: Sequence[str]) -> Line:
+    """Return the observation that a timed part talked to other hosts."""
+    shown = ", ".join(sorted(hosts)[:3])
+    return {
+        "trap": DOWNLOAD,
+        "action": FLAGGED,
+        "set": name,
+        "system": system,
+        "sentence": f"{system} contacted {shown} while it was timed; its times are not given.",
+    }
+
+
+# --- Defaults that cut what a system returns ---
+
+PROBES = 30
+"""Items that a system is probed with."""
+_TWINS = (
+    "The spare key hangs behind the blue door in the hallway.",
+    "The spare key hangs behind the blue door in the hallway!",
+)
+_FOREIGN = "Der Schlüssel für den Fahrradkeller liegt in der Schublade unter dem Spiegel."
+_PROBE_USER = "assay-probe"
+_QUESTION = "Which note is about the boxes on the shelf in the storage room?"
+
+
+def probe_defaults(contender: Contender, depth: int, system: str) -> list[Line]:
+    """Fill an instance that is not measured, and see whether limit, deduplication or language cut its results."""
+    notes = [
+        MemoryItem(id=f"probe-{place}", text=f"Box {place} on the shelf in the storage room holds {word}.")
+        for place, word in enumerate(_THINGS[:PROBES])
+    ]
+    twins = [MemoryItem(id=f"twin-{place}", text=text) for place, text in enumerate(_TWINS)]
+    foreign = MemoryItem(id="foreign", text=_FOREIGN)
+    contender.fill(_PROBE_USER, [*notes, *twins, foreign])
+    found: list[str] = []
+    wanted = min(depth, PROBES)
+    returned = contender.ask(_PROBE_USER, _QUESTION, wanted)
+    if len(returned) < wanted:
+        found.append(f"returns {len(returned)} results when {wanted} are requested (a limit or threshold is on)")
+    elif len(returned) > wanted:
+        found.append(f"returns {len(returned)} results when {wanted} are requested (it ignores the limit)")
+    ids = {hit.id for hit in contender.ask(_PROBE_USER, _TWINS[0], min(5, depth))}
+    if depth > 1 and len(ids.intersection(item.id for item in twins)) == 1:
+        found.append("returns one of two items that differ in a mark only (deduplication is on)")
+    if foreign.id not in {hit.id for hit in contender.ask(_PROBE_USER, _FOREIGN, min(5, depth))}:
+        found.append("does not find a German sentence by itself (a language default is on)")
+    return [
+        {
+            "trap": DEFAULT,
+            "action": FLAGGED,
+            "set": "",
+            "system": system,
+            "sentence": f"{system} {what}.",
+        }
+        for what in found
+    ]
+
+
+_THINGS = tuple(
+    (
+        "candles cables maps paint screws tents skates lamps books records plates towels seeds kites drums "
+        "jars ropes masks boots globes puzzles clocks flags bells wool corks nets pawns stamps ribbons"
+    ).split()
+)
+
+
+# --- Time and disk ---
+
+
+class SharedEmbedder(AroundEmbedder):
+    """The embedder of all vector systems: each text is embedded once, and its cost is charged to whoever asks for it.
+
+    `charged` is what the embedding took, or would have taken had it not been known already. So a system is not faster
+    for coming second.
+    """
+
+    def __init__(self, inner: Embedder, *, stopwatch: Stopwatch = time.perf_counter) -> None:
+        super().__init__(inner)
+        self._known: dict[str, tuple[Vectors, float]] = {}
+        self._stopwatch = stopwatch
+        self.charged = 0.0
+        """Seconds of embedding that were asked for."""
+        self.spent = 0.0
+        """Seconds of embedding that really passed."""
+
+    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+        """Return one row for each text."""
+        missing = list(dict.fromkeys(text for text in texts if text not in self._known))
+        if missing:
+            begun = self._stopwatch()
+            made = self._inner.embed(missing)
+            took = self._stopwatch() - begun
+            self.spent += took
+            self._known |= {text: (row, took / len(missing)) for text, row in zip(missing, made, strict=True)}
+        if progress is not None:
+            progress(len(texts))
+        self.charged += sum(self._known[text][1] for text in texts)
+        rows = [self._known[text][0] for text in texts]
+        return np.stack(rows) if rows else np.zeros((0, self.dimension), np.float32)
+
+
+class Meter:
+    """Measures one call: wall time without the shared embedder's, plus what the embedding is charged."""
+
+    def __init__(self, embedder: SharedEmbedder | None, stopwatch: Stopwatch = time.perf_counter) -> None:
+        self._embedder = embedder
+        self._stopwatch = stopwatch
+        self.seconds = 0.0
+        self.embedding = 0.0
+
+    def __enter__(self) -> Self:
+        self._begun = self._stopwatch()
+        self._before = self._read()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        charged, spent = self._read()
+        self.embedding = charged - self._before[0]
+        self.seconds = self._stopwatch() - self._begun - (spent - self._before[1]) + self.embedding
+
+    def _read(self) -> tuple[float, float]:
+        return (self._embedder.charged, self._embedder.spent) if self._embedder is not None else (0.0, 0.0)
+
+
+def folder_size(folder: Path) -> int:
+    """Return the bytes of all files below a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -1,0 +1,193 @@
+"""The systems that `assay bench memory` compares, opened by name, and the readers and judges of the answers layer."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import platform
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from assay.errors import InputError, UnknownSystem
+from assay.extras import need_extra
+from assay.referee.contenders.contract import Contender, OpenContender, package_version
+from assay.settings import Settings
+from assay.wiring.engines import ENGINE_MODULES, load_embedder, open_engine
+
+if TYPE_CHECKING:
+    from assay.referee.judges import AnswerJudge
+    from assay.referee.readers import AnswerReader
+    from assay.referee.watching import SharedEmbedder
+
+
+class ContenderEntry(NamedTuple):
+    """A system as `assay bench list` shows it."""
+
+    name: str
+    summary: str
+    open: Callable[[str, OpenContender], Contender]
+    needs: str = ""
+    """The package it needs besides assay[memory]."""
+    target: bool = False
+    """Whether something follows its name after a colon."""
+
+
+def _open_assay(target: str, opened: OpenContender) -> Contender:
+    need_extra("memory", *ENGINE_MODULES)
+    from assay.referee.contenders.assay_memory import AssayMemory  # noqa: PLC0415 - needs the extra
+
+    configuration = dict(part.split("=", 1) for part in target.split(",") if "=" in part)
+    unknown = sorted(set(configuration) - {"mode"})
+    if unknown or (target and not configuration):
+        raise InputError(f"assay:{target} is not known", remedy="Write assay, or assay:mode=quick|focused|deep.")
+    settings = Settings(db=str(opened.folder / "assay.db"))
+    engine = open_engine(settings, embedder=opened.embedder)
+    return AssayMemory(engine, name=f"assay:{target}" if target else "assay", configuration=configuration)
+
+
+def _open_bm25(_: str, opened: OpenContender) -> Contender:
+    from assay.referee.contenders.plain import Bm25  # noqa: PLC0415 - a system is loaded when it is used
+    from assay.text.terms import stems  # noqa: PLC0415 - the same
+
+    return Bm25(opened, stems)
+
+
+def _open_vector(_: str, opened: OpenContender) -> Contender:
+    from assay.referee.contenders.plain import ExactVectors  # noqa: PLC0415 - a system is loaded when it is used
+
+    return ExactVectors(opened)
+
+
+def _open_markdown(_: str, opened: OpenContender) -> Contender:
+    from assay.referee.contenders.plain import MarkdownGrep  # noqa: PLC0415 - a system is loaded when it is used
+
+    return MarkdownGrep(opened)
+
+
+def _open_chroma(_: str, opened: OpenContender) -> Contender:
+    from assay.referee.contenders.vector_stores import Chroma  # noqa: PLC0415 - a system is loaded when it is used
+
+    return Chroma(opened)
+
+
+def _open_qdrant(_: str, opened: OpenContender) -> Contender:
+    from assay.referee.contenders.vector_stores import Qdrant  # noqa: PLC0415 - a system is loaded when it is used
+
+    return Qdrant(opened)
+
+
+def _open_lance(target: str, opened: OpenContender) -> Contender:
+    from assay.referee.contenders.vector_stores import Lance  # noqa: PLC0415 - a system is loaded when it is used
+
+    if target not in ("", "hybrid"):
+        raise InputError(f"lancedb:{target} is not known", remedy="Write lancedb, or lancedb:hybrid.")
+    return Lance(opened, hybrid=target == "hybrid")
+
+
+def _open_mem0(_: str, opened: OpenContender) -> Contender:
+    from assay.referee.contenders.memory_products import Mem0  # noqa: PLC0415 - a system is loaded when it is used
+
+    return Mem0(opened)
+
+
+def _open_langgraph(_: str, opened: OpenContender) -> Contender:
+    from assay.referee.contenders.memory_products import LangGraphStore  # noqa: PLC0415 - loaded when it is used
+
+    return LangGraphStore(opened)
+
+
+def _open_python(target: str, opened: OpenContender) -> Contender:
+    from assay.referee.contenders.python_class import make_contender  # noqa: PLC0415 - loaded when it is used
+    from assay.systems.python_function import load_attribute  # noqa: PLC0415 - the same
+
+    return make_contender(load_attribute(target, Path.cwd()), f"python:{target}", opened)
+
+
+CONTENDERS: Mapping[str, ContenderEntry] = {
+    entry.name: entry
+    for entry in (
+        ContenderEntry("assay", "Assay's own memory; assay:mode=quick|focused|deep", _open_assay),
+        ContenderEntry("bm25", "Okapi BM25 over stemmed words", _open_bm25),
+        ContenderEntry("vector", "The shared embedder, every vector compared", _open_vector),
+        ContenderEntry("markdown-grep", "Markdown files searched word by word", _open_markdown),
+        ContenderEntry("chroma", "Chroma, local", _open_chroma, "chromadb"),
+        ContenderEntry("qdrant", "Qdrant, local mode", _open_qdrant, "qdrant-client"),
+        ContenderEntry("lancedb", "LanceDB; lancedb:hybrid for both kinds of search", _open_lance, "lancedb"),
+        ContenderEntry("mem0", "mem0 without a model (infer=False)", _open_mem0, "mem0ai"),
+        ContenderEntry("langgraph-store", "LangGraph's SQLite store", _open_langgraph, "langgraph-checkpoint-sqlite"),
+        ContenderEntry("python", "A class of yours: python:MODULE:NAME", _open_python, target=True),
+    )
+}
+"""Every system, by the word before the colon."""
+
+
+def parse_contender(text: str) -> tuple[ContenderEntry, str]:
+    """Return the entry that a name such as `lancedb:hybrid` means, and what follows the colon."""
+    kind, _, target = text.partition(":")
+    if kind not in CONTENDERS:
+        near = difflib.get_close_matches(kind, CONTENDERS, n=1)
+        hint = f"Did you mean {near[0]!r}? " if near else ""
+        raise UnknownSystem(f"there is no system {text!r}", remedy=f"{hint}Known: {', '.join(CONTENDERS)}.")
+    entry = CONTENDERS[kind]
+    if entry.target and not target:
+        raise UnknownSystem(f"{text!r} does not say which", remedy=f"Write it as: {entry.summary}.")
+    return entry, target
+
+
+def open_contender(text: str, opened: OpenContender) -> Contender:
+    """Open a system by its name."""
+    entry, target = parse_contender(text)
+    return entry.open(target, opened)
+
+
+def bench_embedder(settings: Settings) -> SharedEmbedder | None:
+    """Return the embedder that all vector systems share; None where the settings want none."""
+    from assay.referee.watching import SharedEmbedder  # noqa: PLC0415 - needs numpy only here
+
+    if settings.embedder == "none":
+        return None
+    return SharedEmbedder(load_embedder(settings))
+
+
+def bench_versions(systems: tuple[str, ...]) -> dict[str, str]:
+    """Return the versions that numbers depend on: Assay, Python, the packages of the systems."""
+    found = {"assay": package_version("assay"), "python": ".".join(platform.python_version_tuple()[:2])}
+    for system in systems:
+        package = parse_contender(system)[0].needs
+        if package:
+            found[package] = package_version(package)
+    return found
+
+
+def quiet_peers() -> None:
+    """Tell packages of peers not to report use and not to download: what they hold back is no part of a time."""
+    for name, value in (
+        ("MEM0_TELEMETRY", "False"),
+        ("ANONYMIZED_TELEMETRY", "False"),
+        ("HF_HUB_OFFLINE", "1"),
+        ("LANGSMITH_TRACING", "false"),
+    ):
+        os.environ.setdefault(name, value)
+
+
+def open_reader(name: str, embedder: Any) -> AnswerReader:
+    """Open a reader of the answers layer by its name."""
+    from assay.referee.readers import ChoiceReader, ExtractReader  # noqa: PLC0415 - loaded when it is used
+
+    if name == "choice":
+        if embedder is None:
+            raise InputError("the reader choice needs an embedder", remedy="Install assay[memory].")
+        return ChoiceReader(embedder)
+    if name == "extract":
+        return ExtractReader()
+    raise InputError(f"there is no reader {name!r}", remedy="Use one of: choice, extract, model.")
+
+
+def open_bench_judge(name: str) -> AnswerJudge:
+    """Open a judge of the answers layer by its name."""
+    from assay.referee.judges import RULE_JUDGES  # noqa: PLC0415 - loaded when it is used
+
+    if name in RULE_JUDGES:
+        return RULE_JUDGES[name]
+    raise InputError(f"there is no judge {name!r}", remedy=f"Use one of: {', '.join(RULE_JUDGES)}.")
