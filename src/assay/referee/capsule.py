@@ -64,8 +64,14 @@ def capsule_lines(records: BenchRecords, results: Mapping[str, Any]) -> Iterator
     for name, questions in records.questions.items():
         for question in questions:
             yield {"kind": QUESTION, "set": name, **question}
-    for (name, system), users in sorted(records.fills.items()):
-        for user, digest in users.items():
+    yield from _run_lines(records)
+    yield {"kind": RESULTS, "results": dict(results)}
+
+
+def _run_lines(records: BenchRecords) -> Iterator[Line]:
+    """Yield what systems were filled with, what they returned, and what was noticed meanwhile."""
+    for (name, system), filled in sorted(records.fills.items()):
+        for user, digest in filled.items():
             yield {"kind": FILL, "set": name, "system": system, "user": user, "texts": digest}
     for kind, runs in ((RANKING, records.rankings), (ANSWER, records.answers)):
         for (name, system, repeat), found in runs.items():
@@ -74,7 +80,6 @@ def capsule_lines(records: BenchRecords, results: Mapping[str, Any]) -> Iterator
                 yield {**place, **line, "hash": content_hash(line.get(_HASHED[kind]))}
     for line in records.observed:
         yield {"kind": OBSERVED, **line}
-    yield {"kind": RESULTS, "results": dict(results)}
 
 
 def _seal(lines: Sequence[str]) -> str:

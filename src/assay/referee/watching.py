@@ -134,11 +134,37 @@ def probe_defaults(contender: Contender, depth: int, system: str) -> list[Line]:
     ]
 
 
-_THINGS = tuple(
-    (
-        "candles cables maps paint screws tents skates lamps books records plates towels seeds kites drums "
-        "jars ropes masks boots globes puzzles clocks flags bells wool corks nets pawns stamps ribbons"
-    ).split()
+_THINGS = (
+    "candles",
+    "cables",
+    "maps",
+    "paint",
+    "screws",
+    "tents",
+    "skates",
+    "lamps",
+    "books",
+    "records",
+    "plates",
+    "towels",
+    "seeds",
+    "kites",
+    "drums",
+    "jars",
+    "ropes",
+    "masks",
+    "boots",
+    "globes",
+    "puzzles",
+    "clocks",
+    "flags",
+    "bells",
+    "wool",
+    "corks",
+    "nets",
+    "pawns",
+    "stamps",
+    "ribbons",
 )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assay.errors import InputError, UnknownSystem
+from assay.errors import AssayError, InputError, UnknownSystem
 from assay.extras import need_extra
 from assay.referee.contenders.contract import Contender, OpenContender, package_version
 from assay.settings import Settings
@@ -115,7 +115,7 @@ CONTENDERS: Mapping[str, ContenderEntry] = {
         ContenderEntry("qdrant", "Qdrant, local mode", _open_qdrant, "qdrant-client"),
         ContenderEntry("lancedb", "LanceDB; lancedb:hybrid for both kinds of search", _open_lance, "lancedb"),
         ContenderEntry("mem0", "mem0 without a model (infer=False)", _open_mem0, "mem0ai"),
-        ContenderEntry("langgraph-store", "LangGraph's SQLite store", _open_langgraph, "langgraph-checkpoint-sqlite"),
+        ContenderEntry("langgraph-store", "LangGraph's SQLite store", _open_langgraph, "langgraph"),
         ContenderEntry("python", "A class of yours: python:MODULE:NAME", _open_python, target=True),
     )
 }
@@ -138,7 +138,14 @@ def parse_contender(text: str) -> tuple[ContenderEntry, str]:
 def open_contender(text: str, opened: OpenContender) -> Contender:
     """Open a system by its name."""
     entry, target = parse_contender(text)
-    return entry.open(target, opened)
+    try:
+        return entry.open(target, opened)
+    except AssayError:
+        raise
+    except Exception as problem:
+        raise UnknownSystem(
+            f"{text} cannot be opened: {type(problem).__name__}: {problem}", remedy="Mend it, or leave it out."
+        ) from problem
 
 
 def bench_embedder(settings: Settings) -> SharedEmbedder | None:

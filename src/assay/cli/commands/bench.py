@@ -17,6 +17,7 @@ from assay.errors import InputError
 from assay.formats.grid import grid
 from assay.hashing import HASH_PREFIX, content_hash
 from assay.referee.capsule import write_capsule
+from assay.referee.contenders.contract import OpenContender
 from assay.referee.costs import summarise_costs
 from assay.referee.journal import Journal
 from assay.referee.measures import BUDGET, CUTOFFS, check_cutoffs
@@ -30,7 +31,6 @@ from assay.referee.tables import render_markdown, render_text
 from assay.referee.verification import verify_capsule
 from assay.wiring.referee import (
     CONTENDERS,
-    OpenContender,
     bench_embedder,
     bench_versions,
     open_bench_judge,
@@ -139,7 +139,7 @@ def _check_layer(layer: str) -> str:
     return layer
 
 
-def _make(
+def _make(  # noqa: PLR0917 - everything a benchmark is made of
     surface: Surface,
     options: BenchOptions,
     names: list[str],

@@ -89,6 +89,7 @@ class Mem0(Contender):
                 "infer": "False: texts are kept as they are, no model extracts facts",
                 "threshold": "0 instead of 0.1, which would cut results",
                 "vector store": "qdrant, local",
+                "keyword search": "off: it needs mem0ai[extras] and mem0ai[nlp], which download models",
                 "telemetry": "off",
             },
         )
@@ -134,7 +135,11 @@ def _item_of(entry: Any) -> Any:
 
 
 class LangGraphStore(Contender):
-    """LangGraph's store in an SQLite file, with its vector index."""
+    """LangGraph's store with its vector index: in an SQLite file, else in memory.
+
+    The SQLite store loads an extension for vectors. Some builds of Python cannot load extensions; there the store in
+    memory takes its place, which has the same ranking and forgets when it is closed.
+    """
 
     name = "langgraph-store"
 
@@ -142,11 +147,16 @@ class LangGraphStore(Contender):
         if opened.embedder is None:
             raise InputError("langgraph-store needs an embedder", remedy="Install assay[memory].")
         self._embedder: Any = opened.embedder
-        module = load_package("langgraph.store.sqlite", "langgraph-checkpoint-sqlite")
-        self._connection = sqlite3.connect(opened.folder / "store.db", check_same_thread=False, isolation_level=None)
         index = {"dims": self._embedder.dimension, "embed": self._embed, "fields": ["text"]}
-        self._store = module.SqliteStore(self._connection, index=index)
-        self._store.setup()
+        self._connection: sqlite3.Connection | None = None
+        if hasattr(sqlite3.Connection, "enable_load_extension"):
+            module = load_package("langgraph.store.sqlite", "langgraph-checkpoint-sqlite")
+            path = opened.folder / "store.db"
+            self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+            self._store = module.SqliteStore(self._connection, index=index)
+            self._store.setup()
+        else:
+            self._store = load_package("langgraph.store.memory", "langgraph").InMemoryStore(index=index)
 
     @property
     def declaration(self) -> Declaration:
@@ -155,9 +165,11 @@ class LangGraphStore(Contender):
             ignores=(FILTERS, TIMESTAMPS),
             embedder=self._embedder.model,
             configuration={
-                "package": f"langgraph-checkpoint-sqlite {package_version('langgraph-checkpoint-sqlite')}",
-                "index": "sqlite-vec, cosine, a namespace for each user",
+                "package": f"langgraph {package_version('langgraph')}",
+                "store": "SQLite with sqlite-vec" if self._connection else "in memory: this Python loads no extensions",
+                "index": "cosine, a namespace for each user",
             },
+            persistent=self._connection is not None,
         )
 
     def _embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -166,10 +178,8 @@ class LangGraphStore(Contender):
 
     def fill(self, user: str, items: Sequence[MemoryItem]) -> None:
         """Put each item under its id."""
-        put = load_package("langgraph.store.base", "langgraph").PutOp
-        self._embed([item.text for item in items])
         for item in items:
-            self._store.batch([put(_namespace(user), item.id, {"text": item.text})])
+            self._store.put(_namespace(user), item.id, {"text": item.text})
 
     def ask(self, user: str, question: str, k: int) -> Sequence[ContenderHit]:
         """Search the user's namespace."""
@@ -188,7 +198,8 @@ class LangGraphStore(Contender):
 
     def close(self) -> None:
         """Close the file."""
-        self._connection.close()
+        if self._connection is not None:
+            self._connection.close()
 
     def _need(self, user: str, item_id: str) -> None:
         if self._store.get(_namespace(user), item_id) is None:

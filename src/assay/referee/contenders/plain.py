@@ -93,8 +93,8 @@ class _Bm25Index:
             for term, times in count.items():
                 rows.setdefault(term, []).append((place, times))
         for term, found in rows.items():
-            places, times = zip(*found, strict=True)
-            self._postings[term] = np.array(places), np.array(times, dtype=np.float64)
+            columns = np.array(found, dtype=np.int64)
+            self._postings[term] = columns[:, 0], columns[:, 1].astype(np.float64)
 
     def scores(self, terms: Sequence[str]) -> NDArray[np.float64]:
         """Return the score of every item."""

@@ -101,7 +101,7 @@ def make_contender(factory: Any, name: str, opened: OpenContender) -> PythonCont
     """Call a class or factory with what it takes of `folder`, `embedder` and `seed`."""
     offered = {"folder": opened.folder, "embedder": opened.embedder, "seed": opened.seed}
     try:
-        known = inspect.signature(factory).parameters
-    except (TypeError, ValueError):
-        known = {}
+        known = set(inspect.signature(factory).parameters)
+    except (TypeError, ValueError):  # some written in C have no signature
+        known = set()
     return PythonContender(factory(**{key: value for key, value in offered.items() if key in known}), name)

@@ -236,7 +236,7 @@ class Lance(VectorContender):
         vector = self.vectors([question])[0]
         if self._hybrid:
             if self._stale:
-                self._table.create_fts_index("text", replace=True)
+                self._table.create_index("text", config=load_package("lancedb.index", "lancedb").FTS(), replace=True)
                 self._stale = False
             plain = " ".join("".join(letter if letter.isalnum() else " " for letter in question).split())
             search = self._table.search(query_type="hybrid").vector(vector).text(plain or "nothing")

@@ -20,8 +20,8 @@ QUIRKS = (
         "up to it."
     ),
     (
-        "The evidence is `source_chat_ids`. Where the file names the parts of a contradiction or an update, all of them "
-        "count."
+        "The evidence is `source_chat_ids`. Where the file names the parts of a contradiction or an update, all of "
+        "them count."
     ),
     "Abstention questions have no evidence. They are asked and shown as a category, not part of the mean.",
     "Message ids repeat in some of the largest chats; a repeated id gets a suffix, and evidence means the first.",

@@ -17,8 +17,8 @@ PUBLISHED = PublishedCounts(chats=8, questions=56, source="Assay's own set, vers
 QUIRKS = (
     "Written for Assay by its authors: small, clean and in English. It shows that a system works, not that it is good.",
     (
-        "An item is one turn, with the speaker's name. Later sessions change what earlier ones said; the evidence of an "
-        "update is the newest statement alone."
+        "An item is one turn, with the speaker's name. Later sessions change what earlier ones said; the evidence of "
+        "an update is the newest statement alone."
     ),
     "Unanswerable questions have no evidence. They are asked and shown as a category, not part of the mean.",
     "Every user has 24 items, so ranks beyond 20 say nothing.",

@@ -28,9 +28,9 @@ QUIRKS = (
         "by the order of filling."
     ),
     (
-        "The file names no evidence. It is derived: the newest fact of a subject and relation holds, and the evidence is "
-        "the one chain of such facts from a subject in the question to the answer. Questions without exactly one shortest "
-        "chain have no evidence and are not part of the retrieval mean."
+        "The file names no evidence. It is derived: the newest fact of a subject and relation holds, and the evidence "
+        "is the one chain of such facts from a subject in the question to the answer. Questions without exactly one "
+        "shortest chain have no evidence and are not part of the retrieval mean."
     ),
     "Single-hop (sh) and multi-hop (mh) parts of one size share their facts; each part is filled by itself.",
     "A part is one user. With four or eight users, differences are clustered into very few units.",
@@ -41,8 +41,8 @@ _RELATIONS = tuple(
     re.compile(pattern)
     for pattern in (
         (
-            r"^The (?P<r>author|capital|chairperson|director|head coach|official language|original language) of (?P<s>.+)"
-            r" is (?P<o>.+?)\.?$"
+            r"^The (?P<r>author|capital|chairperson|director|head coach|official language|original language)"
+            r" of (?P<s>.+) is (?P<o>.+?)\.?$"
         ),
         (
             r"^The (?P<r>chief executive officer|orig\w+ broadcaster|headquarters) of (?P<s>.+)"
@@ -55,11 +55,12 @@ _RELATIONS = tuple(
         r"^The (?P<r>type of music) that (?P<s>.+) plays is (?P<o>.+?)\.?$",
         r"^(?P<s>.+)'s (?P<r>child) is (?P<o>.+?)\.?$",
         (
-            r"^(?P<s>.+?) (?P<r>is a citizen of|is married to|is employed by|is famous for|was founded by|was created by"
-            r"|was performed by|was developed by|speaks the language of|plays the position of|works in the field of"
-            r"|is affiliated with the religion of|is associated with the sport of|is located in the continent of"
-            r"|died in the city of|was born in the city of|worked in the city of|was founded in the city of"
-            r"|was created in the country of|was written in the language of) (?P<o>.+?)\.?$"
+            r"^(?P<s>.+?) (?P<r>is a citizen of|is married to|is employed by|is famous for|was founded by"
+            r"|was created by|was performed by|was developed by|speaks the language of|plays the position of"
+            r"|works in the field of|is affiliated with the religion of|is associated with the sport of"
+            r"|is located in the continent of|died in the city of|was born in the city of"
+            r"|worked in the city of"
+            r"|was founded in the city of|was created in the country of|was written in the language of) (?P<o>.+?)\.?$"
         ),
     )
 )
@@ -157,7 +158,7 @@ def _derive_evidence(question: str, answers: Sequence[str], facts: Mapping[str, 
     starts = [subject for subject in facts if len(subject) > 2 and _plain(subject) in asked]
     # A longer name that contains a shorter one is what the question means.
     starts = [name for name in starts if not any(name != other and name in other for other in starts)]
-    chains = [(fact,) for subject in starts for fact in facts[subject]]
+    chains: list[tuple[_Fact, ...]] = [(fact,) for subject in starts for fact in facts[subject]]
     for _ in range(LONGEST_CHAIN):
         complete = {tuple(fact.id for fact in chain) for chain in chains if chain[-1].object in answers}
         if complete:

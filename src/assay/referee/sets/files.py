@@ -67,7 +67,7 @@ def hash_files(paths: Iterable[Path]) -> dict[str, str]:
     }
 
 
-def need(value: Mapping[str, Any], key: str, path: Path) -> Any:
+def need(value: Any, key: str, path: Path) -> Any:
     """Return a field of an object; one that is not there is refused with the file."""
     if not isinstance(value, Mapping) or key not in value:
         has = ", ".join(map(repr, list(value)[:8])) if isinstance(value, Mapping) else type(value).__name__

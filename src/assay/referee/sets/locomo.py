@@ -20,12 +20,12 @@ CHATS = ("26", "30", "41", "42", "43", "44", "47", "48", "49", "50")
 QUIRKS = (
     "An item is one turn of the chat: the speaker's name and the text, with the caption of a shared image in brackets.",
     (
-        "Questions of category 5 (adversarial) have no answer in the chat. They are asked and shown as a category, and are "
-        "not part of the mean, as in the published tables."
+        "Questions of category 5 (adversarial) have no answer in the chat. They are asked and shown as a category, and "
+        "are not part of the mean, as in the published tables."
     ),
     (
-        "Some evidence ids are joined by semicolons or malformed (`D8:6; D9:17`, `D`, `D:11:26`). Joined ids are split; "
-        "a malformed one stays in the key as it is, and no system can find it."
+        "Some evidence ids are joined by semicolons or malformed (`D8:6; D9:17`, `D`, `D:11:26`). Joined ids are "
+        "split; a malformed one stays in the key as it is, and no system can find it."
     ),
     "The answer key has known errors: give a key overlay (--overlay) to see both columns.",
 )

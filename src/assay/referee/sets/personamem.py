@@ -18,14 +18,14 @@ NAME = "personamem"
 PUBLISHED = PublishedCounts(chats=37, questions=589, source="questions_32k.csv and shared_contexts_32k.jsonl")
 QUIRKS = (
     (
-        "The key names a user's documents, not the turns that hold the answer: every document of the user is gold, so any "
-        "ranking of documents would be right. Retrieval is therefore not measured; the answers layer is."
+        "The key names a user's documents, not the turns that hold the answer: every document of the user is gold, so "
+        "any ranking of documents would be right. Retrieval is therefore not measured; the answers layer is."
     ),
     "An item is one turn of a document, in the order of the chat.",
     "The options are not part of the query; they are shown to the reader only.",
     (
-        "In the published CSV a question is asked at a point of the chat. A user is then the chat up to that point, and "
-        "the questions of one chat are one cluster."
+        "In the published CSV a question is asked at a point of the chat. A user is then the chat up to that point, "
+        "and the questions of one chat are one cluster."
     ),
 )
 _ROLE = re.compile(r"^\[(SYSTEM|USER|ASSISTANT)\] ?", re.MULTILINE)

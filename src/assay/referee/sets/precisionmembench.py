@@ -22,8 +22,8 @@ QUIRKS = (
         "recall; they are asked and counted as `nothing to find`."
     ),
     (
-        "Pinned facts, open questions and the persona prelude are always-on parts of one product; they are not searched "
-        "for, and not measured here."
+        "Pinned facts, open questions and the persona prelude are always-on parts of one product; they are not "
+        "searched for, and not measured here."
     ),
     "Cases name a scope such as `domain:code`. The contract of systems has no filters, so all search the whole seed.",
     "A session case is asked turn by turn with the user's message alone.",

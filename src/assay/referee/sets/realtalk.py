@@ -13,8 +13,8 @@ FILES = ("Chat_*.json",)
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "commonsense"}
 QUIRKS = (
     (
-        "The public files were not at hand when this reader was written. It follows descriptions of them: one file a chat, "
-        "`session_N` lists with `clean_text`, `speaker`, `dia_id`, and `qa` with `evidence` and `category` 1 to 3."
+        "The public files were not at hand when this reader was written. It follows descriptions of them: one file a "
+        "chat, `session_N` lists with `clean_text`, `speaker`, `dia_id`, and `qa` with `evidence` and `category`."
     ),
     "An item is one message: the speaker's name and the cleaned text, with the caption of an image in brackets.",
     "Messages without text and caption are kept, so that positions and ids stay as published.",
