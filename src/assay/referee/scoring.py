@@ -155,12 +155,14 @@ class _SetScoring:
         values = _mean_of_repeats(repeats)
         found = self.records.rankings.get((self.name, system, 0), {})
         asked = [found[question["id"]] for question in self.records.questions[self.name] if question["id"] in found]
-        empty = sum(not line.get("failed") and not line["hits"] for line in asked)
+        # Nothing is the right answer where there is nothing to find, so only scored questions count as empty.
+        searched = [found[question["id"]] for question in self.scored if question["id"] in found]
+        empty = sum(not line.get("failed") and not line["hits"] for line in searched)
         failed = [line["failed"] for line in asked if line.get("failed")]
         wanted = Counter(question["category"] for question in self.scored)
         there = Counter(question["category"] for question in self.scored if question["id"] in values[deciding])
         flags += traps.find_dropped_categories(self.name, system, wanted, there)
-        flags += traps.find_empty_contexts(self.name, system, empty, len(asked))
+        flags += traps.find_empty_contexts(self.name, system, empty, len(searched))
         if options.repeats > 1:
             means = [_mean(repeat[deciding]) for repeat in repeats]
             differing = sum(

@@ -5,15 +5,23 @@ from __future__ import annotations
 import difflib
 import os
 import platform
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from assay.clock import SystemClock
 from assay.errors import AssayError, InputError, UnknownSystem
 from assay.extras import need_extra
+from assay.models.endpoint import Endpoint, EndpointOptions
+from assay.models.http_pool import HttpPool
 from assay.referee.contenders.contract import Contender, OpenContender, package_version
-from assay.settings import Settings
+from assay.settings import Settings, load_settings
+from assay.systems.replies import headers_for
 from assay.wiring.engines import ENGINE_MODULES, load_embedder, open_engine
+from assay.wiring.network import gatekeeper_of
 
 if TYPE_CHECKING:
     from assay.referee.judges import AnswerJudge
@@ -104,6 +112,45 @@ def _open_python(target: str, opened: OpenContender) -> Contender:
     return make_contender(load_attribute(target, Path.cwd()), f"python:{target}", opened)
 
 
+def _open_http(target: str, opened: OpenContender) -> Contender:
+    from assay.referee.contenders.described import DescribedContender, read_description  # noqa: PLC0415 - when used
+
+    described = read_description(Path(target).expanduser(), kind="http")
+    pool = HttpPool()
+    endpoint = Endpoint(
+        EndpointOptions(
+            url=described["url"],
+            headers=headers_for(described["url"], described.get("headers", {})),
+            deadline_s=float(described.get("timeout_s", 30.0)),
+        ),
+        gate=gatekeeper_of(load_settings().settings),
+        clock=SystemClock(),
+        rng=np.random.default_rng(opened.seed),
+        pause=time.sleep,
+        pool=pool,
+    )
+    return DescribedContender(
+        described, f"http:{target}", lambda path, body: endpoint.send(path, body).value, pool.close
+    )
+
+
+def _open_mcp(target: str, opened: OpenContender) -> Contender:  # noqa: ARG001 - the server keeps its own files
+    need_extra("mcp", "mcp")
+    from assay.referee.contenders.described import DescribedContender, read_description  # noqa: PLC0415 - when used
+    from assay.systems.mcp_connection import McpConnection, McpMapping, SearchCall, ServerStart  # noqa: PLC0415 - same
+
+    described = read_description(Path(target).expanduser(), kind="mcp")
+    server = described["server"]
+    mapping = McpMapping(
+        server=ServerStart(**{**server, "args": tuple(server.get("args", ()))}),
+        search=SearchCall(tool=described["ask"]["tool"]),
+        results={},
+        timeout_s=float(described.get("timeout_s", 30.0)),
+    )
+    connection = McpConnection(mapping, gate=gatekeeper_of(load_settings().settings))
+    return DescribedContender(described, f"mcp:{target}", connection.call, connection.close)
+
+
 CONTENDERS: Mapping[str, ContenderEntry] = {
     entry.name: entry
     for entry in (
@@ -116,6 +163,8 @@ CONTENDERS: Mapping[str, ContenderEntry] = {
         ContenderEntry("lancedb", "LanceDB; lancedb:hybrid for both kinds of search", _open_lance, "lancedb"),
         ContenderEntry("mem0", "mem0 without a model (infer=False)", _open_mem0, "mem0ai"),
         ContenderEntry("langgraph-store", "LangGraph's SQLite store", _open_langgraph, "langgraph"),
+        ContenderEntry("http", "A service that a TOML file describes: http:FILE", _open_http, target=True),
+        ContenderEntry("mcp", "An MCP server that a TOML file describes: mcp:FILE", _open_mcp, target=True),
         ContenderEntry("python", "A class of yours: python:MODULE:NAME", _open_python, target=True),
     )
 }

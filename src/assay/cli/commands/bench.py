@@ -19,6 +19,7 @@ from assay.hashing import HASH_PREFIX, content_hash
 from assay.referee.capsule import write_capsule
 from assay.referee.contenders.contract import OpenContender
 from assay.referee.costs import summarise_costs
+from assay.referee.importing import import_results
 from assay.referee.journal import Journal
 from assay.referee.measures import BUDGET, CUTOFFS, check_cutoffs
 from assay.referee.records import BenchOptions, Line
@@ -255,6 +256,26 @@ def _register_rest(group: typer.Typer) -> None:
         surface.result(check.as_json(), "\n".join(lines))
         if not check.intact:
             raise typer.Exit(NOT_INTACT)
+
+    @command(group, "import")
+    def import_files(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Result files of other harnesses.")],
+        of: Annotated[str, typer.Option("--set", metavar="SET", help="The set that they answer.")],
+        out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The capsule to write.")],
+        data: DataOption = None,
+        overlay: OverlayOption = None,
+        judge: JudgeOption = "",
+    ) -> None:
+        """Read judged answers, PrecisionMemBench reports or rankings of others into a capsule, and score them."""
+        found = [load_overlay(path) for path in overlay or ()]
+        records = import_results(
+            files, load_set(of, data), found[0] if found else None, judge=open_bench_judge(judge) if judge else None
+        )
+        results = compute_results(records)
+        seal = write_capsule(out, records, results)
+        told = {"capsule": str(out), "seal": seal, "results": results}
+        surface.result(told, f"{render_text(records, results, [])}\n\nCapsule: {out}\nSeal: {seal}")
 
     @command(group, "overlay")
     def overlay(
