@@ -31,6 +31,7 @@ from assay.referee.records import (
 from assay.referee.sets.files import read_json, read_json_lines
 from assay.referee.sets.overlays import KeyOverlay
 from assay.referee.sets.values import ANSWERS, RETRIEVAL, MemorySet
+from assay.referee.traps import refuse_mixed_layers
 
 JUDGED, REPORT, RANKINGS = "judged answers", "PrecisionMemBench report", "rankings"
 IMPORTED_READER, IMPORTED_JUDGE = "imported", "imported"
@@ -63,10 +64,11 @@ def import_results(
     With a judge, imported answers are judged again by it, with both keys; without one their own judgments count.
     """
     forms = {detect_form(path) for path in paths}
+    refuse_mixed_layers([ANSWERS if form == JUDGED else RETRIEVAL for form in forms])
     if len(forms) > 1:
         raise InputError(
             f"the files are of different kinds: {', '.join(sorted(forms))}",
-            remedy="Import judged answers and rankings apart: they are different layers.",
+            remedy="Import reports and rankings apart.",
         )
     form = forms.pop()
     if form == JUDGED:

@@ -33,6 +33,7 @@ def compute_results(records: BenchRecords) -> dict[str, Any]:
     """Compute every number of a benchmark."""
     if records.options.layer == ANSWERS:
         return score_answers(records)
+    traps.refuse_mixed_layers([records.options.layer, *([ANSWERS] if records.answers else [])])
     shared = shared_embedder(records.systems)
     flags = [*traps.find_embedder_traps(records.systems, shared), *traps.find_text_traps(records)]
     flags += traps.read_observed(records.observed)
