@@ -164,3 +164,15 @@ def test_answers_need_a_reader_and_a_judge() -> None:
 def test_a_set_without_evidence_is_refused_in_the_retrieval_layer() -> None:
     with pytest.raises(InputError, match="cannot be measured in the layer retrieval"):
         Benchmark(options=options("a"), sets=[small_set(layers=(ANSWERS,))], open_system=lambda *_: Told(perfect))
+
+
+def test_kept_vectors_are_not_made_again_and_a_torn_end_is_cut(tmp_path: Path) -> None:
+    first = SharedEmbedder(HashedEmbedder(), folder=tmp_path)
+    vectors = first.embed(["one", "two", "three"])
+    with next(tmp_path.glob("*.f32")).open("r+b") as file:
+        file.truncate(vectors.nbytes - 5)
+    second = SharedEmbedder(HashedEmbedder(), folder=tmp_path)
+    assert (second.embed(["one", "two"]) == vectors[:2]).all()
+    assert second.spent == 0.0
+    assert (second.embed(["three"]) == vectors[2:]).all()
+    assert second.spent > 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 import sys
 import time
@@ -171,16 +172,23 @@ _THINGS = (
 # --- Time and disk ---
 
 
+BATCH = 256
+"""Texts that are embedded, and kept, at once."""
+
+
 class SharedEmbedder(AroundEmbedder):
     """The embedder of all vector systems: each text is embedded once, and its cost is charged to whoever asks for it.
 
     `charged` is what the embedding took, or would have taken had it not been known already. So a system is not faster
-    for coming second.
+    for coming second. With a folder, vectors and what they took are kept there for later runs.
     """
 
-    def __init__(self, inner: Embedder, *, stopwatch: Stopwatch = time.perf_counter) -> None:
+    def __init__(
+        self, inner: Embedder, *, folder: Path | None = None, stopwatch: Stopwatch = time.perf_counter
+    ) -> None:
         super().__init__(inner)
-        self._known: dict[str, tuple[Vectors, float]] = {}
+        self._kept = None if folder is None else KeptVectors(folder, inner.model, inner.dimension)
+        self._known: dict[str, tuple[Vectors, float]] = {} if self._kept is None else self._kept.read()
         self._stopwatch = stopwatch
         self.charged = 0.0
         """Seconds of embedding that were asked for."""
@@ -189,18 +197,53 @@ class SharedEmbedder(AroundEmbedder):
 
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         """Return one row for each text."""
-        missing = list(dict.fromkeys(text for text in texts if text not in self._known))
-        if missing:
-            begun = self._stopwatch()
-            made = self._inner.embed(missing)
-            took = self._stopwatch() - begun
-            self.spent += took
-            self._known |= {text: (row, took / len(missing)) for text, row in zip(missing, made, strict=True)}
+        keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() for text in texts]
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._known}
+        wanted = list(missing)
+        for start in range(0, len(wanted), BATCH):
+            self._make({key: missing[key] for key in wanted[start : start + BATCH]})
         if progress is not None:
             progress(len(texts))
-        self.charged += sum(self._known[text][1] for text in texts)
-        rows = [self._known[text][0] for text in texts]
+        self.charged += sum(self._known[key][1] for key in keys)
+        rows = [self._known[key][0] for key in keys]
         return np.stack(rows) if rows else np.zeros((0, self.dimension), np.float32)
+
+    def _make(self, texts: dict[str, str]) -> None:
+        begun = self._stopwatch()
+        made = self._inner.embed(list(texts.values()))
+        took = self._stopwatch() - begun
+        self.spent += took
+        self._known |= {key: (row, took / len(texts)) for key, row in zip(texts, made, strict=True)}
+        if self._kept is not None:
+            self._kept.add(list(texts), made, took / len(texts))
+
+
+class KeptVectors:
+    """Vectors in a folder: two files that only grow, of which the shorter one counts after a stop in the middle."""
+
+    def __init__(self, folder: Path, model: str, dimension: int) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        name = hashlib.sha256(model.encode()).hexdigest()[:12]
+        self._keys, self._rows = folder / f"{name}.keys", folder / f"{name}.f32"
+        self._dimension = dimension
+
+    def add(self, keys: Sequence[str], rows: Vectors, seconds: float) -> None:
+        """Append vectors, each with the seconds it took."""
+        with self._rows.open("ab") as file, self._keys.open("a", encoding="ascii") as names:
+            file.write(rows.astype("<f4").tobytes())
+            names.write("".join(f"{key} {seconds:.9f}\n" for key in keys))
+
+    def read(self) -> dict[str, tuple[Vectors, float]]:
+        """Return what is kept, and cut both files to it."""
+        if not self._keys.is_file() or not self._rows.is_file():
+            return {}
+        lines = [line.split() for line in self._keys.read_text(encoding="ascii").splitlines()]
+        numbers = np.fromfile(self._rows, dtype="<f4")
+        whole = min(sum(len(line) == 2 for line in lines), len(numbers) // self._dimension)
+        matrix = numbers[: whole * self._dimension].reshape(whole, self._dimension)
+        self._rows.write_bytes(matrix.tobytes())
+        self._keys.write_text("".join(f"{key} {took}\n" for key, took in lines[:whole]), encoding="ascii")
+        return {key: (row, float(took)) for (key, took), row in zip(lines[:whole], matrix, strict=True)}
 
 
 class Meter:

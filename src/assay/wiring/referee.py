@@ -197,13 +197,16 @@ def open_contender(text: str, opened: OpenContender) -> Contender:
         ) from problem
 
 
-def bench_embedder(settings: Settings) -> SharedEmbedder | None:
-    """Return the embedder that all vector systems share; None where the settings want none."""
+def bench_embedder(settings: Settings, vectors: Path | None = None) -> SharedEmbedder | None:
+    """Return the embedder that all vector systems share; None where the settings want none.
+
+    With a folder, vectors are kept there, so that a second benchmark does not make them again.
+    """
     from assay.referee.watching import SharedEmbedder  # noqa: PLC0415 - needs numpy only here
 
     if settings.embedder == "none":
         return None
-    return SharedEmbedder(load_embedder(settings))
+    return SharedEmbedder(load_embedder(settings), folder=vectors)
 
 
 def bench_versions(systems: tuple[str, ...]) -> dict[str, str]:

@@ -30,6 +30,7 @@ from assay.referee.sets.overlays import KeyOverlay, convert_audit, load_overlay,
 from assay.referee.sets.values import ANSWERS, LAYERS, RETRIEVAL
 from assay.referee.tables import render_markdown, render_text
 from assay.referee.verification import verify_capsule
+from assay.referee.watching import SharedEmbedder
 from assay.wiring.referee import (
     CONTENDERS,
     bench_embedder,
@@ -73,6 +74,10 @@ ContextOption = Annotated[
 ]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")]
 FolderOption = Annotated[Path, typer.Option("--runs", metavar="DIR", help="Where runs keep their files.")]
+VectorsOption = Annotated[
+    Path | None,
+    typer.Option("--vectors", metavar="DIR", help="Keep vectors here, so that later runs need not make them again."),
+]
 OutOption = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Also write the tables as Markdown.")]
 TimesOption = Annotated[bool, typer.Option("--times/--no-times", help="Show what was measured with a clock.")]
 
@@ -106,6 +111,7 @@ def _register_memory(group: typer.Typer) -> None:
         window: ContextOption = 128_000,
         resume: ResumeOption = False,
         runs: FolderOption = DEFAULT_FOLDER,
+        vectors: VectorsOption = None,
         out: OutOption = None,
         times: TimesOption = True,
     ) -> None:
@@ -128,7 +134,8 @@ def _register_memory(group: typer.Typer) -> None:
         quiet_peers()
         overlays = [load_overlay(path) for path in overlay or ()]
         with _bar(surface) as listen:
-            bench = _make(surface, options, sets or [DEFAULT_SET], data, overlays, listen)
+            embedder = bench_embedder(surface.settings, vectors)
+            bench = _make(options, sets or [DEFAULT_SET], data, overlays, embedder, listen)
             folder = runs / content_hash(bench.plan()).removeprefix(HASH_PREFIX)[:12]
             outcome = _run(bench, folder, resume=resume)
         _show(surface, outcome, folder, out, times=times)
@@ -141,11 +148,11 @@ def _check_layer(layer: str) -> str:
 
 
 def _make(  # noqa: PLR0917 - everything a benchmark is made of
-    surface: Surface,
     options: BenchOptions,
     names: list[str],
     data: Path | None,
     overlays: list[KeyOverlay],
+    embedder: SharedEmbedder | None,
     listen: Callable[[str, str, int, int], None],
 ) -> Benchmark:
     sets = [load_set(name, data) for name in dict.fromkeys(names)]
@@ -153,7 +160,6 @@ def _make(  # noqa: PLR0917 - everything a benchmark is made of
     lost = next((found.set for found in overlays if found.set not in known), None)
     if lost is not None:
         raise InputError(f"an overlay is for {lost}, which is not measured", remedy=f"Add --set {lost}.")
-    embedder = bench_embedder(surface.settings)
     answers = options.layer == ANSWERS
 
     def open_system(name: str, folder: Path) -> Any:
