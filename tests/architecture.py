@@ -89,6 +89,7 @@ LAYERS = (
     _layer(
         "referee",
         "compare memory systems: sets, contenders, traps, capsules",
+        "judging",
         "formats",
         "statistics",
         "metrics",

@@ -2,7 +2,7 @@
 
 - `choice`: the letter of the key, exactly.
 - `overlap`: the share of the key's words that the answer has; one line, no model.
-- any judge of `assay judge` that judges correctness, such as the built-in one: see `wiring.referee`.
+- any judge of `assay judge` that judges correctness, with a model or without: `RegisteredJudge`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from collections.abc import Callable
 from typing import Protocol
 
 from assay.hashing import content_hash
+from assay.judging.labels import GOOD_FROM
+from assay.judging.protocol import Judging
+from assay.records.judging import CorrectnessVerdict, JudgeInput, RubricKind
 from assay.text.terms import stems
 
 OVERLAP = 0.8
@@ -65,6 +68,32 @@ def _judge_overlap(_: str, key: str, answer: str) -> bool | None:
     if not wanted:
         return None
     return len(wanted.intersection(stems(answer))) / len(wanted) >= OVERLAP
+
+
+class RegisteredJudge:
+    """A judge of correctness that `assay judge` knows."""
+
+    def __init__(self, name: str, judging: Judging) -> None:
+        self.name = name
+        self._judging = judging
+        self._fingerprint = judging.fingerprint()
+
+    @property
+    def prompt_hash(self) -> str:
+        """Return the id of its fingerprint: rubric, prompt, parser, model."""
+        return self._fingerprint.id
+
+    @property
+    def repeatable(self) -> bool:
+        """Return whether it uses no model."""
+        return self._fingerprint.judge_kind == "builtin"
+
+    def judge(self, question: str, key: str, answer: str) -> bool | None:
+        """Ask it; an answer is right from the score on that counts as good everywhere."""
+        given = JudgeInput(kind=RubricKind.CORRECTNESS, question=question, answer=answer, reference=key)
+        verdict = self._judging.judge_case(given).verdict
+        score = verdict.score if isinstance(verdict, CorrectnessVerdict) else None
+        return None if score is None else score >= GOOD_FROM
 
 
 RULE_JUDGES = {

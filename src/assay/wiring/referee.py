@@ -6,7 +6,8 @@ import difflib
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,13 +16,20 @@ import numpy as np
 from assay.clock import SystemClock
 from assay.errors import AssayError, InputError, UnknownSystem
 from assay.extras import need_extra
+from assay.models.chat import ChatRequest, Message
 from assay.models.endpoint import Endpoint, EndpointOptions
 from assay.models.http_pool import HttpPool
+from assay.records.judging import RubricKind
 from assay.referee.contenders.contract import Contender, OpenContender, package_version
 from assay.settings import Settings, load_settings
 from assay.systems.replies import headers_for
 from assay.wiring.engines import ENGINE_MODULES, load_embedder, open_engine
+from assay.wiring.models import open_model
 from assay.wiring.network import gatekeeper_of
+from assay.wiring.stores import open_store, scope_of
+
+MODEL = "model"
+"""The name of the reader and of the judge that ask the model of the settings."""
 
 if TYPE_CHECKING:
     from assay.referee.judges import AnswerJudge
@@ -230,23 +238,65 @@ def quiet_peers() -> None:
         os.environ.setdefault(name, value)
 
 
-def open_reader(name: str, embedder: Any) -> AnswerReader:
-    """Open a reader of the answers layer by its name."""
-    from assay.referee.readers import ChoiceReader, ExtractReader  # noqa: PLC0415 - loaded when it is used
+class Answering(NamedTuple):
+    """Who answers and who decides, in the answers layer."""
 
+    reader: AnswerReader
+    judge: AnswerJudge
+
+
+@contextmanager
+def open_answering(settings: Settings, reader: str, judge: str, embedder: Any) -> Iterator[Answering]:
+    """Open a reader and a judge by their names; a store is opened only where a model's replies are kept in it."""
+    if not reader or not judge:
+        raise InputError("answers need a named reader and a named judge", remedy="Give --reader and --judge.")
+    with ExitStack() as stack:
+        store = stack.enter_context(open_store(settings)) if MODEL in (reader, judge) else None
+        yield Answering(_open_reader(settings, reader, embedder, store), open_bench_judge(settings, judge, store))
+
+
+def _open_reader(settings: Settings, name: str, embedder: Any, store: Any) -> AnswerReader:
+    from assay.referee.readers import ChoiceReader, ExtractReader, ModelReader  # noqa: PLC0415 - loaded when used
+
+    if name == "extract":
+        return ExtractReader()
     if name == "choice":
         if embedder is None:
             raise InputError("the reader choice needs an embedder", remedy="Install assay[memory].")
         return ChoiceReader(embedder)
-    if name == "extract":
-        return ExtractReader()
-    raise InputError(f"there is no reader {name!r}", remedy="Use one of: choice, extract, model.")
+    if name != MODEL:
+        raise InputError(f"there is no reader {name!r}", remedy="Use one of: choice, extract, model.")
+    model = open_model(settings, store, scope_of(settings))
+
+    def complete(prompt: str) -> str:
+        return model.complete(ChatRequest(messages=(Message(role="user", content=prompt),))).text
+
+    return ModelReader(complete, model.name)
 
 
-def open_bench_judge(name: str) -> AnswerJudge:
-    """Open a judge of the answers layer by its name."""
-    from assay.referee.judges import RULE_JUDGES  # noqa: PLC0415 - loaded when it is used
+def open_bench_judge(settings: Settings, name: str, store: Any = None) -> AnswerJudge:
+    """Open a judge of answers: one of the rules, or any judge of correctness that `assay judge` knows."""
+    from assay.judging.registry import JudgeRequest, find_judge  # noqa: PLC0415 - loaded when it is used
+    from assay.referee.judges import RULE_JUDGES, RegisteredJudge  # noqa: PLC0415 - the same
 
     if name in RULE_JUDGES:
         return RULE_JUDGES[name]
-    raise InputError(f"there is no judge {name!r}", remedy=f"Use one of: {', '.join(RULE_JUDGES)}.")
+    entry = find_judge(name, RubricKind.CORRECTNESS)
+    request = JudgeRequest(about=RubricKind.CORRECTNESS, settings=settings, store=store, scope=scope_of(settings))
+    return RegisteredJudge(name, entry.open(request))
+
+
+def repeatable_judges(settings: Settings) -> dict[str, AnswerJudge]:
+    """Return the judges without a model, which `assay bench verify` asks again."""
+    from assay.judging.registry import JUDGES  # noqa: PLC0415 - loaded when it is used
+
+    names = [name for name in JUDGES.names() if name != MODEL and _judges_correctness(name)]
+    found = {name: open_bench_judge(settings, name) for name in names}
+    return {name: judge for name, judge in found.items() if judge.repeatable}
+
+
+def _judges_correctness(name: str) -> bool:
+    from assay.judging.registry import JUDGES  # noqa: PLC0415 - loaded when it is used
+
+    entry = JUDGES.find(name)
+    return entry is not None and RubricKind.CORRECTNESS in entry.about

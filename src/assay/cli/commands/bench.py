@@ -33,13 +33,15 @@ from assay.referee.verification import verify_capsule
 from assay.referee.watching import SharedEmbedder
 from assay.wiring.referee import (
     CONTENDERS,
+    Answering,
     bench_embedder,
     bench_versions,
+    open_answering,
     open_bench_judge,
     open_contender,
-    open_reader,
     parse_contender,
     quiet_peers,
+    repeatable_judges,
 )
 
 DEFAULT_SYSTEMS = ("assay", "bm25", "vector", "markdown-grep")
@@ -62,8 +64,10 @@ CutoffOption = Annotated[
 ]
 BudgetOption = Annotated[int, typer.Option("--tokens", min=1, metavar="N", help="The token budget to measure at.")]
 LayerOption = Annotated[str, typer.Option("--layer", metavar="LAYER", help="What to measure: retrieval or answers.")]
-ReaderOption = Annotated[str, typer.Option("--reader", metavar="NAME", help="Who answers: choice or extract.")]
-JudgeOption = Annotated[str, typer.Option("--judge", metavar="NAME", help="Who decides: choice or overlap.")]
+ReaderOption = Annotated[str, typer.Option("--reader", metavar="NAME", help="Who answers: choice, extract or model.")]
+JudgeOption = Annotated[
+    str, typer.Option("--judge", metavar="NAME", help="Who decides: choice, overlap, or a judge of correctness.")
+]
 OverlayOption = Annotated[
     list[Path] | None, typer.Option("--overlay", metavar="FILE", help="Corrections of a set's key; repeat it.")
 ]
@@ -135,9 +139,10 @@ def _register_memory(group: typer.Typer) -> None:
         overlays = [load_overlay(path) for path in overlay or ()]
         with _bar(surface) as listen:
             embedder = bench_embedder(surface.settings, vectors)
-            bench = _make(options, sets or [DEFAULT_SET], data, overlays, embedder, listen)
-            folder = runs / content_hash(bench.plan()).removeprefix(HASH_PREFIX)[:12]
-            outcome = _run(bench, folder, resume=resume)
+            with _answering(surface, options, embedder) as answering:
+                bench = _make(options, sets or [DEFAULT_SET], data, overlays, embedder, answering, listen)
+                folder = runs / content_hash(bench.plan()).removeprefix(HASH_PREFIX)[:12]
+                outcome = _run(bench, folder, resume=resume)
         _show(surface, outcome, folder, out, times=times)
 
 
@@ -153,6 +158,7 @@ def _make(  # noqa: PLR0917 - everything a benchmark is made of
     data: Path | None,
     overlays: list[KeyOverlay],
     embedder: SharedEmbedder | None,
+    answering: Answering | None,
     listen: Callable[[str, str, int, int], None],
 ) -> Benchmark:
     sets = [load_set(name, data) for name in dict.fromkeys(names)]
@@ -160,7 +166,6 @@ def _make(  # noqa: PLR0917 - everything a benchmark is made of
     lost = next((found.set for found in overlays if found.set not in known), None)
     if lost is not None:
         raise InputError(f"an overlay is for {lost}, which is not measured", remedy=f"Add --set {lost}.")
-    answers = options.layer == ANSWERS
 
     def open_system(name: str, folder: Path) -> Any:
         return open_contender(name, OpenContender(folder=folder, embedder=embedder, seed=options.seed))
@@ -171,11 +176,20 @@ def _make(  # noqa: PLR0917 - everything a benchmark is made of
         open_system=open_system,
         overlays={found.set: found for found in overlays},
         embedder=embedder,
-        reader=open_reader(options.reader, embedder) if answers else None,
-        judge=open_bench_judge(options.judge) if answers else None,
+        reader=None if answering is None else answering.reader,
+        judge=None if answering is None else answering.judge,
         listen=listen,
         versions=bench_versions(options.systems),
     )
+
+
+@contextmanager
+def _answering(surface: Surface, options: BenchOptions, embedder: SharedEmbedder | None) -> Iterator[Answering | None]:
+    if options.layer != ANSWERS:
+        yield None
+        return
+    with open_answering(surface.settings, options.reader, options.judge, embedder) as answering:
+        yield answering
 
 
 class _Outcome:
@@ -250,7 +264,7 @@ def _register_rest(group: typer.Typer) -> None:
         data: DataOption = None,
     ) -> None:
         """Compute every number of a capsule again, without the systems; exit 1 if anything was changed."""
-        check = verify_capsule(capsule, data=data)
+        check = verify_capsule(capsule, data=data, judges=repeatable_judges(surface.settings))
         lines = [
             (
                 f"{capsule}: {check.rankings} rankings, {check.answers} answers ({check.rejudged} judged again), "
@@ -276,7 +290,10 @@ def _register_rest(group: typer.Typer) -> None:
         """Read judged answers, PrecisionMemBench reports or rankings of others into a capsule, and score them."""
         found = [load_overlay(path) for path in overlay or ()]
         records = import_results(
-            files, load_set(of, data), found[0] if found else None, judge=open_bench_judge(judge) if judge else None
+            files,
+            load_set(of, data),
+            found[0] if found else None,
+            judge=open_bench_judge(surface.settings, judge) if judge else None,
         )
         results = compute_results(records)
         seal = write_capsule(out, records, results)
