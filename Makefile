@@ -76,6 +76,7 @@ bench: $(READY) $(PEERS)
 	@$(if $(DATA),$(BIN)/python -m bench.answers --data $(DATA))
 	@$(if $(DATA),$(BIN)/python -m bench.clicks --data $(DATA))
 	@$(if $(DATA),$(BIN)/python -m bench.admission --data $(DATA))
+	@$(if $(DATA),$(BENCH)/bin/python -m bench.memory_systems --data $(DATA))
 
 soak: $(READY)
 	@$(BIN)/python -m pytest -q -m slow

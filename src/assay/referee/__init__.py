@@ -13,5 +13,6 @@
 - `costs`: what filling and asking took.
 - `readers`, `judges`: who answers and who decides, in the answers layer.
 - `capsule`: one file with everything; `verification` checks it, `importing` makes one of other harnesses' results.
+- `joining`: one table of several capsules.
 - `tables`: what a person reads.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ from assay.referee.scoring import compute_results
 from assay.referee.sets.catalog import SETS, load_set
 
 MOST_SHOWN = 5
+FindJudge = Callable[[str], AnswerJudge | None]
+"""Finds a judge by its name; None where it is not known or asks a model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,15 +52,16 @@ class CapsuleCheck:
         }
 
 
-def verify_capsule(
-    path: Path, *, data: Path | None = None, judges: Mapping[str, AnswerJudge] | None = None
-) -> CapsuleCheck:
-    """Check a capsule; with `data` its sets are read again, and texts and keys compared too."""
+def verify_capsule(path: Path, *, data: Path | None = None, find_judge: FindJudge = RULE_JUDGES.get) -> CapsuleCheck:
+    """Check a capsule; with `data` its sets are read again, and texts and keys compared too.
+
+    A judge that `find_judge` gives is asked again about every answer.
+    """
     lines, stated_seal, seal = read_lines(path)
     problems = [] if stated_seal == seal else ["the seal does not fit: a line was changed, added or removed"]
     problems += [f"{what} was changed" for what in find_changed_lines(lines)]
     records, stated = read_records(lines)
-    rejudged = list(_judge_again(records, {**RULE_JUDGES, **(judges or {})}))
+    rejudged = list(_judge_again(records, find_judge))
     problems += [problem for problem in rejudged if problem]
     computed = compute_results(records)
     problems += list(_compare(stated, computed, ""))[:MOST_SHOWN]
@@ -74,9 +77,9 @@ def verify_capsule(
     )
 
 
-def _judge_again(records: BenchRecords, judges: Mapping[str, AnswerJudge]) -> Iterator[str]:
+def _judge_again(records: BenchRecords, find_judge: FindJudge) -> Iterator[str]:
     """Ask a repeatable judge again; yield a problem, or nothing as an empty text, for each answer."""
-    judge = judges.get(records.options.judge)
+    judge = find_judge(records.options.judge) if records.answers else None
     if judge is None or not judge.repeatable:
         return
     for (name, system, _), found in records.answers.items():

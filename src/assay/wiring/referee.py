@@ -286,17 +286,12 @@ def open_bench_judge(settings: Settings, name: str, store: Any = None) -> Answer
     return RegisteredJudge(name, entry.open(request))
 
 
-def repeatable_judges(settings: Settings) -> dict[str, AnswerJudge]:
-    """Return the judges without a model, which `assay bench verify` asks again."""
-    from assay.judging.registry import JUDGES  # noqa: PLC0415 - loaded when it is used
-
-    names = [name for name in JUDGES.names() if name != MODEL and _judges_correctness(name)]
-    found = {name: open_bench_judge(settings, name) for name in names}
-    return {name: judge for name, judge in found.items() if judge.repeatable}
-
-
-def _judges_correctness(name: str) -> bool:
-    from assay.judging.registry import JUDGES  # noqa: PLC0415 - loaded when it is used
-
-    entry = JUDGES.find(name)
-    return entry is not None and RubricKind.CORRECTNESS in entry.about
+def find_repeatable_judge(settings: Settings, name: str) -> AnswerJudge | None:
+    """Return a judge that `assay bench verify` can ask again; None where it asks a model or is not known here."""
+    if name in (MODEL, "", "imported"):
+        return None
+    try:
+        judge = open_bench_judge(settings, name)
+    except InputError:
+        return None
+    return judge if judge.repeatable else None

@@ -1,10 +1,12 @@
-"""`assay bench memory|list|verify|overlay|import`: the referee of memory systems."""
+"""`assay bench memory|list|verify|table|import|overlay`: the referee of memory systems."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,16 +15,17 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from assay.cli.surface import Surface, command
-from assay.errors import InputError
+from assay.errors import BrokenSeal, InputError
 from assay.formats.grid import grid
 from assay.hashing import HASH_PREFIX, content_hash
-from assay.referee.capsule import write_capsule
+from assay.referee.capsule import read_lines, read_records, write_capsule
 from assay.referee.contenders.contract import OpenContender
 from assay.referee.costs import summarise_costs
 from assay.referee.importing import import_results
+from assay.referee.joining import join_records
 from assay.referee.journal import Journal
 from assay.referee.measures import BUDGET, CUTOFFS, check_cutoffs
-from assay.referee.records import BenchOptions, Line
+from assay.referee.records import BenchOptions, BenchRecords, Line
 from assay.referee.running import Benchmark
 from assay.referee.scoring import compute_results
 from assay.referee.sets.catalog import SETS, load_set
@@ -36,18 +39,18 @@ from assay.wiring.referee import (
     Answering,
     bench_embedder,
     bench_versions,
+    find_repeatable_judge,
     open_answering,
     open_bench_judge,
     open_contender,
     parse_contender,
     quiet_peers,
-    repeatable_judges,
 )
 
 DEFAULT_SYSTEMS = ("assay", "bm25", "vector", "markdown-grep")
 DEFAULT_SET = "starter"
 DEFAULT_FOLDER = Path("bench-runs")
-CAPSULE, TABLE = "capsule.jsonl", "table.md"
+CAPSULE, TABLE, COSTS = "capsule.jsonl", "table.md", "costs.json"
 NOT_INTACT = 1
 
 SystemOption = Annotated[
@@ -216,6 +219,7 @@ def _show(surface: Surface, outcome: _Outcome, folder: Path, out: Path | None, *
     capsule = folder / CAPSULE
     seal = write_capsule(capsule, outcome.records, outcome.results)
     costs = outcome.costs if times else []
+    (folder / COSTS).write_text(json.dumps(outcome.costs, indent=1) + "\n", encoding="utf-8")
     (folder / TABLE).write_text(render_markdown(outcome.records, outcome.results, []), encoding="utf-8")
     if out is not None:
         out.write_text(render_markdown(outcome.records, outcome.results, costs), encoding="utf-8")
@@ -264,7 +268,7 @@ def _register_rest(group: typer.Typer) -> None:
         data: DataOption = None,
     ) -> None:
         """Compute every number of a capsule again, without the systems; exit 1 if anything was changed."""
-        check = verify_capsule(capsule, data=data, judges=repeatable_judges(surface.settings))
+        check = verify_capsule(capsule, data=data, find_judge=partial(find_repeatable_judge, surface.settings))
         lines = [
             (
                 f"{capsule}: {check.rankings} rankings, {check.answers} answers ({check.rejudged} judged again), "
@@ -276,6 +280,21 @@ def _register_rest(group: typer.Typer) -> None:
         surface.result(check.as_json(), "\n".join(lines))
         if not check.intact:
             raise typer.Exit(NOT_INTACT)
+
+    @command(group, "table")
+    def table(
+        surface: Surface,
+        capsules: Annotated[list[Path], typer.Argument(metavar="CAPSULE...", help="Files of `assay bench memory`.")],
+        out: OutOption = None,
+        times: TimesOption = True,
+    ) -> None:
+        """Join several capsules in one table; refused where their numbers cannot be compared."""
+        records = join_records([_read_capsule(path) for path in capsules])
+        results = compute_results(records)
+        costs = [line for path in capsules for line in _read_costs(path.with_name(COSTS))] if times else []
+        if out is not None:
+            out.write_text(render_markdown(records, results, costs), encoding="utf-8")
+        surface.result({"results": results, "costs": costs}, render_text(records, results, costs))
 
     @command(group, "import")
     def import_files(  # noqa: PLR0917 - one parameter an option, all given by name
@@ -312,6 +331,19 @@ def _register_rest(group: typer.Typer) -> None:
         write_overlay(out, made)
         told = {"file": str(out), "corrections": len(made.corrections), "hash": made.hash}
         surface.result(told, f"{out}: {len(made.corrections)} corrections of {made.set}.")
+
+
+def _read_capsule(path: Path) -> BenchRecords:
+    lines, stated, seal = read_lines(path)
+    if stated != seal:
+        raise BrokenSeal(f"{path} was changed after it was made", remedy=f"See: assay bench verify {path}")
+    return read_records(lines)[0]
+
+
+def _read_costs(path: Path) -> list[Line]:
+    """Return the times that a run keeps beside its capsule; none where the capsule was copied alone."""
+    found: list[Line] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+    return found
 
 
 def _catalog_json() -> dict[str, Any]:
