@@ -6,7 +6,7 @@ import difflib
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -45,6 +45,8 @@ class ContenderEntry(NamedTuple):
     open: Callable[[str, OpenContender], Contender]
     needs: str = ""
     """The package it needs besides assay[memory]."""
+    embeds: bool = True
+    """Whether it may use the shared embedder."""
     target: bool = False
     """Whether something follows its name after a colon."""
 
@@ -63,6 +65,7 @@ def _open_assay(target: str, opened: OpenContender) -> Contender:
 
 
 def _open_bm25(_: str, opened: OpenContender) -> Contender:
+    need_extra("memory", "tantivy")
     from assay.referee.contenders.plain import Bm25  # noqa: PLC0415 - a system is loaded when it is used
     from assay.text.terms import stems  # noqa: PLC0415 - the same
 
@@ -163,16 +166,20 @@ CONTENDERS: Mapping[str, ContenderEntry] = {
     entry.name: entry
     for entry in (
         ContenderEntry("assay", "Assay's own memory; assay:mode=quick|focused|deep", _open_assay),
-        ContenderEntry("bm25", "Okapi BM25 over stemmed words", _open_bm25),
+        ContenderEntry("bm25", "Okapi BM25 over stemmed words", _open_bm25, embeds=False),
         ContenderEntry("vector", "The shared embedder, every vector compared", _open_vector),
-        ContenderEntry("markdown-grep", "Markdown files searched word by word", _open_markdown),
+        ContenderEntry("markdown-grep", "Markdown files searched word by word", _open_markdown, embeds=False),
         ContenderEntry("chroma", "Chroma, local", _open_chroma, "chromadb"),
         ContenderEntry("qdrant", "Qdrant, local mode", _open_qdrant, "qdrant-client"),
         ContenderEntry("lancedb", "LanceDB; lancedb:hybrid for both kinds of search", _open_lance, "lancedb"),
         ContenderEntry("mem0", "mem0 without a model (infer=False)", _open_mem0, "mem0ai"),
         ContenderEntry("langgraph-store", "LangGraph's SQLite store", _open_langgraph, "langgraph"),
-        ContenderEntry("http", "A service that a TOML file describes: http:FILE", _open_http, target=True),
-        ContenderEntry("mcp", "An MCP server that a TOML file describes: mcp:FILE", _open_mcp, target=True),
+        ContenderEntry(
+            "http", "A service that a TOML file describes: http:FILE", _open_http, embeds=False, target=True
+        ),
+        ContenderEntry(
+            "mcp", "An MCP server that a TOML file describes: mcp:FILE", _open_mcp, embeds=False, target=True
+        ),
         ContenderEntry("python", "A class of yours: python:MODULE:NAME", _open_python, target=True),
     )
 }
@@ -205,14 +212,17 @@ def open_contender(text: str, opened: OpenContender) -> Contender:
         ) from problem
 
 
-def bench_embedder(settings: Settings, vectors: Path | None = None) -> SharedEmbedder | None:
-    """Return the embedder that all vector systems share; None where the settings want none.
+def bench_embedder(
+    settings: Settings, systems: Iterable[str], vectors: Path | None = None, *, reader: str = ""
+) -> SharedEmbedder | None:
+    """Return the embedder that all vector systems share; None where the settings want none, or nobody uses it.
 
     With a folder, vectors are kept there, so that a second benchmark does not make them again.
     """
     from assay.referee.watching import SharedEmbedder  # noqa: PLC0415 - needs numpy only here
 
-    if settings.embedder == "none":
+    is_used = reader == "choice" or any(parse_contender(system)[0].embeds for system in systems)
+    if settings.embedder == "none" or not is_used:
         return None
     return SharedEmbedder(load_embedder(settings), folder=vectors)
 

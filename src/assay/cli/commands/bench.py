@@ -141,7 +141,7 @@ def _register_memory(group: typer.Typer) -> None:
         quiet_peers()
         overlays = [load_overlay(path) for path in overlay or ()]
         with _bar(surface) as listen:
-            embedder = bench_embedder(surface.settings, vectors)
+            embedder = bench_embedder(surface.settings, options.systems, vectors, reader=reader)
             with _answering(surface, options, embedder) as answering:
                 bench = _make(options, sets or [DEFAULT_SET], data, overlays, embedder, answering, listen)
                 folder = runs / content_hash(bench.plan()).removeprefix(HASH_PREFIX)[:12]
