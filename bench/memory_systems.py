@@ -66,7 +66,8 @@ def run(assay: str, name: str, layer: str, given: argparse.Namespace, overlay: P
         *(assay, "bench", "memory", "--set", name, "--layer", layer, "--data", str(given.data), *systems, *more),
         *("--vectors", str(given.work / "vectors"), "--runs", str(runs), "--resume", "--quiet"),
     )
-    return max(runs.glob("*/capsule.jsonl"), key=lambda path: path.stat().st_mtime)
+    capsules: list[Path] = sorted(runs.glob("*/capsule.jsonl"), key=lambda path: path.stat().st_mtime)
+    return capsules[-1]
 
 
 def called(*command: str) -> None:

@@ -14,7 +14,7 @@ from tests.referee.small import Told, perfect, reversed_items, run, small_set
 
 from assay.errors import NotComparable, NothingMeasured
 from assay.referee import traps
-from assay.referee.contenders.contract import Contender, Declaration
+from assay.referee.contenders.contract import Contender, ContenderHit, Declaration
 from assay.referee.importing import import_results
 from assay.referee.judges import RULE_JUDGES
 from assay.referee.readers import ModelReader, ReaderReply
@@ -182,6 +182,20 @@ def test_trap_other_text__a_system_filled_with_other_texts_gets_no_verdict(tmp_p
     results = compute_results(replace(records, fills=fills))
     assert [flag["action"] for flag in results["flags"] if flag["trap"] == "other text"] == ["refused"]
     assert "other texts" in results["sets"]["small"]["comparisons"][0]["withheld"]
+
+
+def test_trap_other_text__results_with_other_texts_or_unknown_ids_are_flagged(tmp_path: Path) -> None:
+    class Rewriter(Told):
+        def ask(self, user: str, question: str, k: int) -> list[ContenderHit]:
+            found = [ContenderHit(id=hit.id, text="rewritten") for hit in super().ask(user, question, k - 1)]
+            return [*found, ContenderHit(id="nobody", text="invented")]
+
+    flags = compute_results(run(tmp_path, {"a": lambda: Rewriter(perfect)}))["flags"]
+    sentences = [flag["sentence"] for flag in flags if flag["trap"] == "other text"]
+    assert sentences == [
+        "a returned 160 results with another text than it was filled with.",
+        "a returned 40 results with ids that it was never given; they count as not found.",
+    ]
 
 
 def test_trap_download_timed__talking_to_another_host_while_timed_is_flagged(tmp_path: Path) -> None:

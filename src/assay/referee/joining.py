@@ -25,7 +25,11 @@ def join_records(several: Sequence[BenchRecords]) -> BenchRecords:
     for other in several[1:]:
         for name in _SAME:
             _refuse_difference(f"the option {name}", getattr(first.options, name), getattr(other.options, name))
-    systems = _join("the system", [records.systems for records in several], "declared")
+    systems = _join(
+        "the system",
+        [{name: records.systems[name] for name in records.options.systems} for records in several],
+        "declared",
+    )
     sets = _join("the set", [records.sets for records in several], "hash")
     joined = BenchRecords(
         options=replace(first.options, systems=tuple(systems)),

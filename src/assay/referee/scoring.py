@@ -164,6 +164,8 @@ class _SetScoring:
         there = Counter(question["category"] for question in self.scored if question["id"] in values[deciding])
         flags += traps.find_dropped_categories(self.name, system, wanted, there)
         flags += traps.find_empty_contexts(self.name, system, empty, len(searched))
+        declared = self.records.systems[system]["declared"]
+        flags += traps.find_returned_texts(self.name, system, asked, rewrites=declared.get("rewrites", False))
         if options.repeats > 1:
             means = [_mean(repeat[deciding]) for repeat in repeats]
             differing = sum(

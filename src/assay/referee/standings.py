@@ -48,7 +48,7 @@ def compare_systems(
     chats: Mapping[str, str],
     rng: np.random.Generator,
 ) -> list[Line]:
-    """Compare every system with the reference on the questions that both have; Holm over the systems."""
+    """Compare every system with the reference on the questions that both have; Holm over systems that differ."""
     pairs = {}
     for system, found in values.items():
         shared = [question for question in values[reference] if question in found]
@@ -58,6 +58,8 @@ def compare_systems(
             control=[values[reference][question] for question in shared],
             treatment=[found[question] for question in shared],
             clusters=[chats[question] for question in shared],
+            # Systems that found the same are one test, and count once for Holm.
+            over=tuple(shared),
         )
     compared = compare_all(pairs, rng=rng) if pairs else {}
     return [

@@ -100,7 +100,22 @@ def _cell(value: Line | None, *, interval: bool) -> str:
 
 
 def _sentences(found: Line) -> list[str]:
-    return [line["sentence"] for line in found["comparisons"]]
+    return [_order(found), *(line["sentence"] for line in found["comparisons"])]
+
+
+def _order(found: Line) -> str:
+    """Name the systems from the best to the worst, those with equal values together."""
+    deciding = found["deciding"]
+    means = {
+        row["system"]: row["values"].get(deciding, {}).get("mean")
+        for row in found["rows"]
+        if row["kind"] == "contender"
+    }
+    known = sorted({mean for mean in means.values() if mean is not None}, reverse=True)
+    parts = [f"{', '.join(name for name in means if means[name] == mean)} {mean:.3f}" for mean in known]
+    missing = [name for name, mean in means.items() if mean is None]
+    parts += [f"{', '.join(missing)} not measured"] if missing else []
+    return f"Best first by {deciding}: {'; '.join(parts)}."
 
 
 def _category_rows(found: Line) -> list[list[str]]:

@@ -206,6 +206,19 @@ def find_text_traps(records: BenchRecords) -> list[Flag]:
     return found
 
 
+def find_returned_texts(name: str, system: str, lines: Sequence[Line], *, rewrites: bool) -> list[Flag]:
+    """Flag results with other texts than were filled, unless the system says that it rewrites, and unknown ids."""
+    other = 0 if rewrites else sum(line.get("other_text", 0) for line in lines)
+    unknown = sum(line.get("unknown", 0) for line in lines)
+    told = (
+        (other, f"{system} returned {other} results with another text than it was filled with."),
+        (unknown, f"{system} returned {unknown} results with ids that it was never given; they count as not found."),
+    )
+    return [
+        Flag(trap=TEXT, action=FLAGGED, set=name, system=system, sentence=sentence) for count, sentence in told if count
+    ]
+
+
 def hash_pool(pool: Mapping[str, Any]) -> str:
     """Return one hash of the ids and texts that a user's memory was filled with."""
     return content_hash([[item[0], item[1]] for item in pool["items"]])

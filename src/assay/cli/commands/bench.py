@@ -98,6 +98,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="bench")
     _register_memory(group)
     _register_rest(group)
+    _register_files(group)
 
 
 def _register_memory(group: typer.Typer) -> None:
@@ -296,6 +297,8 @@ def _register_rest(group: typer.Typer) -> None:
             out.write_text(render_markdown(records, results, costs), encoding="utf-8")
         surface.result({"results": results, "costs": costs}, render_text(records, results, costs))
 
+
+def _register_files(group: typer.Typer) -> None:
     @command(group, "import")
     def import_files(  # noqa: PLR0917 - one parameter an option, all given by name
         surface: Surface,
