@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import AssayError, InputError, RecordNotFound, UnknownSystem
+from assay.records.datasets import Case, SessionContext
 from assay.referee.contenders.contract import Contender, Declaration, OpenContender
 from assay.referee.sets.values import MemoryItem
 from assay.referee.watching import SharedEmbedder
@@ -152,6 +153,13 @@ def test_ten_thousand_items(contender: Contender) -> None:
     items = [MemoryItem(id=f"i{place}", text=f"Parcel {place} lies on shelf {place % 97}.") for place in range(10_000)]
     contender.fill("ada", items)
     assert ids(contender, "ada", "Parcel 4321 lies on shelf 53.", 10)[0] == "i4321"
+
+
+def test_a_contender_is_a_system_of_assay_run(contender: Contender) -> None:
+    contender.fill("ada", NOTES)
+    case = Case(id="c", query=NOTES[1].text, session=SessionContext(session_id="ada"))
+    assert contender.retrieve(case.query, 3, case).ids[0] == "n2"
+    assert contender.subject()["system"] == contender.name
 
 
 def test_unknown_systems_are_refused_with_the_nearest_name() -> None:
