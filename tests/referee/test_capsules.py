@@ -178,3 +178,25 @@ def test_files_of_another_set_are_refused(tmp_path: Path) -> None:
     path.write_text('{"question": "nobody", "ids": ["i0"]}\n')
     with pytest.raises(InputError, match="no question"):
         import_results([path], small_set())
+
+
+def test_a_capsule_whose_lines_lack_something_is_refused_or_not_intact(
+    capsules: dict[str, Path], tmp_path: Path
+) -> None:
+    def drop_pool(lines: list[dict[str, Any]]) -> None:
+        del lines[1]
+
+    def drop_options(lines: list[dict[str, Any]]) -> None:
+        del lines[0]["options"]
+
+    assert not verify_capsule(changed(capsules["retrieval"], drop_pool, tmp_path, reseal=True)).intact
+    with pytest.raises(MalformedFile):
+        verify_capsule(changed(capsules["retrieval"], drop_options, tmp_path, reseal=True))
+
+
+@pytest.mark.parametrize("text", ['{"ids": []}', '["q"]', "q Q0 i0 1"])
+def test_rankings_that_cannot_be_read_are_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / ("rankings.trec" if "Q0" in text else "rankings.jsonl")
+    path.write_text(text)
+    with pytest.raises(MalformedFile):
+        import_results([path], small_set())

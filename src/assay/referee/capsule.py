@@ -114,6 +114,15 @@ def find_changed_lines(lines: Sequence[Line]) -> list[str]:
 
 def read_records(lines: Sequence[Line]) -> tuple[BenchRecords, Line]:
     """Return the records of a capsule's lines, and the numbers that it states."""
+    try:
+        return _read_records(lines)
+    except (KeyError, TypeError, AttributeError) as problem:
+        raise MalformedFile(
+            f"a line of the capsule has not what it should have: {problem!r}", remedy="Make the capsule again."
+        ) from problem
+
+
+def _read_records(lines: Sequence[Line]) -> tuple[BenchRecords, Line]:
     pools: dict[str, dict[str, Line]] = {}
     questions: dict[str, list[Line]] = {}
     fills: dict[tuple[str, str], dict[str, str]] = {}

@@ -28,7 +28,7 @@ from assay.referee.records import (
     describe_questions,
     describe_set,
 )
-from assay.referee.sets.files import read_json, read_json_lines
+from assay.referee.sets.files import need, read_json, read_json_lines
 from assay.referee.sets.overlays import KeyOverlay
 from assay.referee.sets.values import ANSWERS, RETRIEVAL, MemorySet
 from assay.referee.traps import refuse_mixed_layers
@@ -87,15 +87,20 @@ def import_results(
 def _read_report(path: Path) -> dict[str, dict[str, list[str]]]:
     report = read_json(path)
     name = str(report.get("provider") or path.stem)
-    return {name: {str(case["caseId"]): list(map(str, case.get("relevantBeliefs") or ())) for case in report["cases"]}}
+    return {
+        name: {
+            str(need(case, "caseId", path)): list(map(str, case.get("relevantBeliefs") or ()))
+            for case in report["cases"]
+        }
+    }
 
 
 def _read_rankings(path: Path) -> dict[str, dict[str, list[str]]]:
     found: dict[str, dict[str, list[str]]] = {}
     if path.suffix == ".jsonl":
         for line in read_json_lines(path):
-            system = str(line.get("system") or path.stem)
-            found.setdefault(system, {})[str(line["question"])] = list(map(str, line["ids"]))
+            question, ids = need(line, "question", path), need(line, "ids", path)
+            found.setdefault(str(line.get("system") or path.stem), {})[str(question)] = list(map(str, ids))
         return found
     scored: dict[str, dict[str, list[tuple[float, str]]]] = {}
     for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
@@ -154,7 +159,7 @@ def _import_judged(
             )
         repeats = 1 if judge is not None else counts.pop()
         for repeat in range(repeats):
-            lines = {str(entry["question_id"]): _judged_line(entry, repeat, corrected) for entry in known}
+            lines = {str(entry["question_id"]): _judged_line(entry, repeat, corrected, path) for entry in known}
             if judge is not None:
                 lines = {ident: _judge_again(line, judge) for ident, line in lines.items()}
             answers[memory_set.name, path.stem, repeat] = lines
@@ -165,13 +170,13 @@ def _import_judged(
     return _records(options, memory_set, overlay, answers=answers)
 
 
-def _judged_line(entry: Mapping[str, Any], repeat: int, corrected: Mapping[str, Any]) -> Line:
+def _judged_line(entry: Mapping[str, Any], repeat: int, corrected: Mapping[str, Any], path: Path) -> Line:
     ident = str(entry["question_id"])
-    verdicts = list(entry[_JUDGMENTS].values())
+    verdicts = list(need(entry, _JUDGMENTS, path).values())
     given = {
-        "question": str(entry["question"]),
-        "key": str(entry["golden_answer"]),
-        "answer": str(entry["generated_answer"]),
+        "question": str(need(entry, "question", path)),
+        "key": str(need(entry, "golden_answer", path)),
+        "answer": str(need(entry, "generated_answer", path)),
     }
     line: Line = {
         "answer": given["answer"],

@@ -86,7 +86,7 @@ class _SetScoring:
         users = {question["user"] for question in self.scored}
         flags = traps.find_pool_traps(self.name, pools, users, options.cutoffs)
         flags += traps.find_lost_evidence(self.name, questions, pools)
-        withheld = self._withheld(flags)
+        withheld = self._withheld(traps.smallest_pool(pools, users))
         deciding = self._deciding(withheld)
         rows, values = [], {}
         for system in options.systems:
@@ -133,10 +133,10 @@ class _SetScoring:
             "categories": smallest,
         }
 
-    def _withheld(self, flags: Sequence[Flag]) -> list[str]:
-        """Return the measures that are not given: recall at cutoffs that the pools do not allow."""
-        refused = {flag.sentence.split()[2] for flag in flags if flag.trap == traps.POOL}
-        return [f"{family}@{cutoff}" for family in SET_MEASURES for cutoff in sorted(refused, key=int)]
+    def _withheld(self, smallest: int) -> list[str]:
+        """Return the measures that are not given: recall at cutoffs that are not below the smallest pool."""
+        refused = [cutoff for cutoff in self.records.options.cutoffs if cutoff >= smallest]
+        return [f"{family}@{cutoff}" for family in SET_MEASURES for cutoff in refused]
 
     def _deciding(self, withheld: Sequence[str]) -> str:
         """Return the measure that verdicts are about: recall_all at 10, or at the largest cutoff that is left."""

@@ -69,11 +69,14 @@ class Flag:
 # --- Traps of the set and the options ---
 
 
+def smallest_pool(pools: Mapping[str, Line], users: Collection[str]) -> int:
+    """Return how many items the smallest memory has that is asked about."""
+    return min(len(pools[user]["items"]) for user in users)
+
+
 def find_pool_traps(name: str, pools: Mapping[str, Line], users: Collection[str], cutoffs: Sequence[int]) -> list[Flag]:
     """Refuse set measures at cutoffs that are not below the smallest pool that is asked about."""
-    if not users:
-        return []
-    smallest = min(len(pools[user]["items"]) for user in users)
+    smallest = smallest_pool(pools, users)
     return [
         Flag(
             trap=POOL,

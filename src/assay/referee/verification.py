@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.errors import AssayError
 from assay.hashing import canonical_json
 from assay.referee.capsule import find_changed_lines, read_lines, read_records
 from assay.referee.judges import RULE_JUDGES, AnswerJudge
@@ -63,8 +64,13 @@ def verify_capsule(path: Path, *, data: Path | None = None, find_judge: FindJudg
     records, stated = read_records(lines)
     rejudged = list(_judge_again(records, find_judge))
     problems += [problem for problem in rejudged if problem]
-    computed = compute_results(records)
-    problems += list(_compare(stated, computed, ""))[:MOST_SHOWN]
+    try:
+        computed = compute_results(records)
+    except (AssayError, KeyError, TypeError, ValueError) as problem:
+        computed = {}
+        problems.append(f"the numbers cannot be computed again: {problem}")
+    else:
+        problems += list(_compare(stated, computed, ""))[:MOST_SHOWN]
     problems += list(_compare_sets(records, data)) if data is not None else []
     return CapsuleCheck(
         path=path,
