@@ -79,6 +79,7 @@ bench: $(READY) $(PEERS)
 	@$(if $(DATA),$(BIN)/python -m bench.clicks --data $(DATA))
 	@$(if $(DATA),$(BIN)/python -m bench.admission --data $(DATA))
 	@$(if $(wildcard $(DATA)/memory-benchmarks/factconsolidation),$(BIN)/python -m bench.facts --data $(DATA)/memory-benchmarks/factconsolidation)
+	@$(if $(DATA),$(BENCH)/bin/python -m bench.memory_systems --data $(DATA))
 
 soak: $(READY)
 	@$(BIN)/python -m pytest -q -m slow

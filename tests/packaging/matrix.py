@@ -108,6 +108,13 @@ MAIN_JOB = (
     works("report poor --html --name page"),
     works("report poor --why q03 --dataset golden"),
     works("measure --qrels qrels.txt --run ranking.trec --metrics ndcg@10"),
+    works("bench list"),
+    works("bench memory --system markdown-grep"),
+    with_memory("bench memory --system bm25 --system vector"),
+    works("bench import theirs.jsonl --set starter --out theirs.capsule"),
+    works("bench verify theirs.capsule"),
+    works("bench table theirs.capsule"),
+    works("bench overlay audit --out overlay.json --version-name 1"),
     works("experiment list"),
     works("experiment show latest", 3),
 )
@@ -306,6 +313,9 @@ def _furnish(folder: Path, port: int) -> None:
     """What the commands work on."""
     dataset = golden(CASES)
     write_golden(folder / "golden" / "golden.json", dataset)
+    (folder / "theirs.jsonl").write_text('{"question": "mara-1", "ids": ["s2:5"]}\n', encoding="utf-8")
+    (folder / "audit").mkdir()
+    (folder / "audit" / "errors_conv_0.json").write_text("[]", encoding="utf-8")
     (folder / "search.py").write_text(SEARCH, encoding="utf-8")
     (folder / "service.toml").write_text(SERVICE.format(port=port), encoding="utf-8")
     (folder / "server.toml").write_text('command = ["true"]\n', encoding="utf-8")

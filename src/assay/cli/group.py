@@ -122,6 +122,7 @@ COMMANDS: Mapping[str, tuple[Entry, ...]] = {
             "compare",
             "Compare runs query by query: differences with intervals, biggest movers, list agreement, latency.",
         ),
+        Entry("bench", "Compare memory systems on the same texts and questions, and check what others publish."),
         Entry("gate", "Hold a run against its floors and its baseline; exit 0 passed, 1 a regression, 2 undecided."),
         Entry("baseline", "Keep the run that later ones are held against."),
         Entry("report", "Write a run's report, or explain where one query lost its evidence."),

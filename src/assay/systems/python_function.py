@@ -51,16 +51,22 @@ class PythonFunction(System):
 def load_function(target: str, folder: Path) -> PythonFunction:
     """The function that `pkg.module:name` names; dots after the colon lead into what the module has."""
     module_name, _, path = target.partition(":")
-    if not module_name or not path:
-        raise UnknownSystem(
-            f"python:{target} does not name a function", remedy="Write it like python:my_package.search:retrieve."
-        )
-    function = _attribute(_module(module_name, folder), module_name, path)
+    function = load_attribute(target, folder)
     if isinstance(function, type):
         function = function()
     if not callable(function):
         raise UnknownSystem(f"{path} of {module_name} cannot be called", remedy="Name a function of (query, k).")
     return PythonFunction(function, target)
+
+
+def load_attribute(target: str, folder: Path) -> Any:
+    """Return what `pkg.module:name` names, looked for in the folder first."""
+    module_name, _, path = target.partition(":")
+    if not module_name or not path:
+        raise UnknownSystem(
+            f"python:{target} does not name a function", remedy="Write it like python:my_package.search:retrieve."
+        )
+    return _attribute(_module(module_name, folder), module_name, path)
 
 
 def _module(name: str, folder: Path) -> Any:

@@ -7,6 +7,7 @@
 - `judge_kinds`: registers the judges that come with Assay.
 - `research`: the pipeline that answers questions.
 - `systems`: systems, datasets and runs.
+- `referee`: systems, readers and judges of `assay bench`.
 - `system_kinds`: registers the kinds of system that come with Assay.
 - `experiments`: simulations and tuning.
 - `retention`: how long rows are kept, and archives.

@@ -20,6 +20,7 @@ Evaluation:
 - `judgments`: grades of what searches found, and which of them count.
 - `run`: runs a system over a dataset.
 - `measure`: measures run files against judgments.
+- `bench`: compares memory systems, checks and imports capsules.
 - `compare`: compares runs over the same cases.
 - `baseline`: the run that later runs are compared with.
 - `gate`: decides whether a run passes.
