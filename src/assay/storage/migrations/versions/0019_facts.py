@@ -8,7 +8,7 @@ from sqlalchemy import ForeignKeyConstraint
 
 from assay.storage.migrations.columns import create, one_of, text, whole, yes_no
 
-revision = "0022"
+revision = "0019"
 down_revision = "0018"
 branch_labels = None
 depends_on = None
