@@ -110,7 +110,6 @@ MAIN_JOB = (
     works("measure --qrels qrels.txt --run ranking.trec --metrics ndcg@10"),
     works("bench list"),
     works("bench memory --system markdown-grep"),
-    with_memory("bench memory --system bm25 --system vector"),
     works("bench import theirs.jsonl --set starter --out theirs.capsule"),
     works("bench verify theirs.capsule"),
     works("bench table theirs.capsule"),
@@ -123,6 +122,7 @@ MAIN_JOB = (
 MEMORY_COMMANDS = (
     with_memory("run hotel --system assay:embedder.kind=none --sample 0.05 --name assay"),
     with_memory("experiment run golden --set mode=quick --base assay:embedder.kind=none --sample 0.2", 1),
+    with_memory("bench memory --system bm25 --system vector"),
     with_memory("init"),
     with_memory("save --title Cookies --text Sessions.end.after.an.hour"),
     with_memory("search cookies"),

@@ -97,6 +97,8 @@ def _score_system(
     values = _mean_of(verdicts)
     corrected = _mean_of([_verdicts(found, asked, "right_corrected") for found in repeats])
     first = repeats[0]
+    ranked = records.rankings.get((name, system, 0), {})
+    failed = [line["failed"] for line in ranked.values() if line.get("failed")]
     undecided = sum(first[q["id"]].get("right") is None for q in asked if q["id"] in first)
     empty = sum(not first[q["id"]].get("context") for q in asked if q["id"] in first)
     there = Counter(question["category"] for question in asked if question["id"] in values)
@@ -112,7 +114,8 @@ def _score_system(
         "values": {ACCURACY: summarise(values, chats, seeded(options.seed, name, system))},
         "asked": len(first),
         "empty": empty,
-        "failed": sum(bool(line.get("failed")) for line in first.values()),
+        "failed": len(failed),
+        "failure": failed[0] if failed else "",
         "undecided": undecided,
         "tokens": _mean_tokens(first),
         "categories": _by_category(asked, values),

@@ -100,7 +100,12 @@ def _cell(value: Line | None, *, interval: bool) -> str:
 
 
 def _sentences(found: Line) -> list[str]:
-    return [_order(found), *(line["sentence"] for line in found["comparisons"])]
+    failures = [
+        f"{row['system']} failed on {row['failed']} of {row['asked']} questions: {row['failure']}."
+        for row in found["rows"]
+        if row.get("failed")
+    ]
+    return [_order(found), *(line["sentence"] for line in found["comparisons"]), *failures]
 
 
 def _order(found: Line) -> str:

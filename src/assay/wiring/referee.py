@@ -224,6 +224,8 @@ def bench_embedder(
     is_used = reader == "choice" or any(parse_contender(system)[0].embeds for system in systems)
     if settings.embedder == "none" or not is_used:
         return None
+    if settings.embedder == "minilm":
+        need_extra("memory", "onnxruntime", "tokenizers")
     return SharedEmbedder(load_embedder(settings), folder=vectors)
 
 
