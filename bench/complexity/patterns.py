@@ -166,6 +166,12 @@ def _of_verbs() -> Iterable[re.Pattern[Any]]:
     return [verb.pattern for verb in VERB_RELATIONS]
 
 
+def _of_change_words() -> Iterable[re.Pattern[Any]]:
+    from assay.memory.saving import change_words  # noqa: PLC0415 - patterns are read when they are needed
+
+    return [value for value in vars(change_words).values() if isinstance(value, re.Pattern)]
+
+
 MADE: Mapping[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "memory/searching/query.py:_says": _of("assay.memory.searching.query", "CUES"),
     "memory/searching/query.py:_opens": _of("assay.memory.searching.query", "CUES"),
@@ -176,7 +182,8 @@ MADE: Mapping[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "formats/front_matter.py:_words": _compiled(r"[,\s]+", ","),
     "text/relations.py:_verb": _of_verbs,
     "text/questions.py:cues_of": _compiled(r"\bhow many\b"),
-    "metrics/write_path.py:_says": _compiled(r"(?<!\w)(?<!\d[.,])aaaaaaaaaa(?!\w)(?![.,]\d)"),
+    "memory/saving/change_words.py:_any_of": _of_change_words,
+    "metrics/write_path.py:states_literally": _compiled(r"(?<!\w)(?<!\d[.,])aaaaaaaaaa(?!\w)(?![.,]\d)"),
 }
 """Patterns that are made when they are needed: how to get them, or one that is like them."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,7 @@ def test_what_was_saved_is_found_shown_and_told_where(run: Run) -> None:
     shown = run("show", memory)
 
     assert (found.code, shown.code) == (0, 0)
-    assert "Session cookies  decisions" in found.out
+    assert re.search(r"Session cookies  relevance 0\.\d\d  decisions", found.out)
     assert memory in found.out
     assert "lives for twelve hours" in shown.out
     assert "login age" in shown.out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -57,7 +58,7 @@ def test_every_surface_serves_it_last_and_says_so(kept: Kept, capsys: pytest.Cap
     assert order(found) == last
     assert found[1]["explanation"]["served_last_from"] == 1
     words = run("search", QUESTION, "--explain").out
-    assert "Pilots  deprecated" in words
+    assert re.search(r"Pilots  relevance 0\.\d\d  deprecated", words)
     assert "served last, from place 1: its tier is deprecated" in words
 
     with assay.Memory(kept.services.settings.db, embedder="none") as memory:

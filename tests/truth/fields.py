@@ -28,7 +28,7 @@ from assay.evaluation.labelling import LABELS
 from assay.evaluation.shelf import file_key
 from assay.flags import Flags
 from assay.formats.trec import write_trec_qrels, write_trec_run
-from assay.records import Origin, Scope, SearchRequest, TaskReport, make_draft
+from assay.records import Draft, Origin, Scope, SearchRequest, TaskReport, make_draft
 from assay.records.access import FileKind
 from assay.records.datasets import Case, Dataset, Document, Grade
 from assay.records.learning import LearnedTerm, TermState
@@ -990,6 +990,14 @@ def archive_two(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
     return given_by.archive_search(engine, scope, notes)
 
 
+def make_entries_beside(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Make tokens here, and entries of the audit log for another tenant."""
+    beside = Scope(tenant=f"{scope.tenant}-beside", principal="ben")
+    saved = engine.saver.save(beside, Draft(title="Tea", body="The tea of the guest house is served at four."))
+    engine.saver.forget(beside, str(saved.memory_id))
+    return make_tokens(engine, scope, notes)
+
+
 KEEPING = {
     "token.create": Fields(
         fresh=True,
@@ -1013,11 +1021,11 @@ KEEPING = {
             "target": (None, "<spare>"),
             "since": (PAST, LATER),
             "until": (PAST, LATER),
-            "all_tenants": Change(first=False, other=True, base={"actor": "ben"}),
+            "all_tenants": Change(first=False, other=True, base={"actor": "ben"}, prepare=make_entries_beside),
             **PAGES,
         },
     ),
-    "audit.check": Fields(prepare=make_tokens, changes={"all_tenants": (False, True)}),
+    "audit.check": Fields(prepare=make_entries_beside, changes={"all_tenants": (False, True)}),
     "checkpoint.create": Fields(fresh=True, prepare=keep_copies, changes={"name": ("mine", "yours")}),
     "checkpoint.list": Fields(prepare=keep_copies, changes=PAGES),
     "checkpoint.restore": Fields(

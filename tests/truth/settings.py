@@ -202,9 +202,13 @@ def plan_retention(engine: Engine, settings: Settings) -> Any:
 
 def save_related(first: str, second: str, more: str = "") -> Do:
     """Save two notes on one subject, and read what the gate decided on each."""
+    return save_in_turn(COOKIE.format(first), COOKIE.format(second) + more)
+
+
+def save_in_turn(*bodies: str) -> Do:
+    """Save notes under one title, and read what the gate decided on each."""
 
     def work(engine: Engine, settings: Settings) -> Any:
-        bodies = (COOKIE.format(first), COOKIE.format(second) + more)
         saved = [engine.saver.save(ADA, Draft(title="Session cookie", body=body)) for body in bodies]
         return [(outcome.decision, outcome.would_reject) for outcome in saved]
 
@@ -307,7 +311,9 @@ STORES = {
         "similarity_related",
         0.75,
         0.98,
-        save_related("twelve", "twenty"),
+        save_in_turn(
+            COOKIE.format("twelve"), "The session cookie is now kept for twenty hours, whatever the last request was."
+        ),
         similarity_merge=0.98,
         similarity_duplicate=0.99,
     ),

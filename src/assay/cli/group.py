@@ -45,7 +45,7 @@ COMMANDS: Mapping[str, tuple[Entry, ...]] = {
         Entry("list", "List memories, newest first: id, status, tier, folder, date and title.", module="memories"),
         Entry(
             "show",
-            "Show a memory with its chunks, edges, versions and the decisions that led to it.",
+            "Show a memory with its chunks, facts, edges, versions and the decisions that led to it.",
             module="memories",
         ),
         Entry(

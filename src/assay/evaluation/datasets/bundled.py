@@ -195,9 +195,10 @@ def list_bundled() -> list[str]:
 
 
 def find_bundled(name: str) -> Path | None:
-    """Where a bundled dataset lies; None if there is none of that name."""
+    """Where a bundled dataset lies; None if there is none of that name. An installed package has them packed."""
     place = Path(str(files("assay"))) / "datasets" / _FILES.get(name, f"{name}/golden.json")
-    return place if name in REQUIREMENTS and place.is_file() else None
+    known = (place, place.with_name(f"{place.name}.gz")) if name in REQUIREMENTS else ()
+    return next((path for path in known if path.is_file()), None)
 
 
 def missing_kinds(dataset: Dataset, wanted: Requirements) -> Iterator[Finding]:

@@ -140,5 +140,5 @@ def _read_context(turns: Any, chat: str) -> Iterator[MemoryItem]:
 
 def _read_listed_options(text: str) -> tuple[str, ...]:
     """Return the options of a cell: a list written in Python's way, or `(a) ... (b) ...`."""
-    spread = re.sub(r"['\"]?,?\s*['\"]?\((?=[a-z]\)\s)", "\n(", text.strip("[]"))
+    spread = re.sub(r"['\"]?,?\s{0,3}['\"]?\((?=[a-z]\)\s)", "\n(", text.strip("[]"))
     return tuple(option.rstrip("'\" ") for option in _read_options(spread))
