@@ -288,7 +288,10 @@ def _by_verb(text: str) -> _Parts | None:
             value = value[noun.end() :]
             relation = relation if verb.relation == "located in" else f"{relation} {noun['noun']}"
         if not verb.exact_only or _EXACT.search(value):
-            return _Parts(text[: found.start()].strip(), relation, value, verb.kind)
+            subject = text[: found.start()].strip()
+            # "Each worker holds 20 connections" may be about other workers in another note: the words do not tell.
+            unsure = verb.kind is RelationKind.SINGLE and _is_common(subject)
+            return _Parts(subject, relation, value, RelationKind.UNKNOWN if unsure else verb.kind)
     return None
 
 
