@@ -73,10 +73,6 @@ class StatedFact(NamedTuple):
     """Where its sentence begins in the text."""
     stop: int = 0
 
-    def has_same_value(self, other: StatedFact) -> bool:
-        """Whether both give the same value: `London` and `London in England` do."""
-        return is_same_value(self.value, other.value)
-
 
 def is_same_value(one: str, other: str) -> bool:
     """Whether two values in their one spelling are the same, or one is a longer wording of the other."""
