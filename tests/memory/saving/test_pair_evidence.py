@@ -119,6 +119,34 @@ def test_a_rewording_repeats_and_an_elaboration_does_not() -> None:
     assert compare(old, more)[1] not in (Verdict.MERGE, Verdict.REJECT)
 
 
+def test_notes_with_half_of_their_words_in_common_repeat_only_when_very_alike() -> None:
+    old = note("Watering the hedge", "The hedge gets water at dawn in July, because by noon the soil is dry.", "hedge")
+    new = note(
+        "Dry soil",
+        "In July the hedge gets water at dawn. By noon the dry soil swallows everything somebody pours over it.",
+        "garden",
+    )
+    assert compare(old, new, 0.82)[1] is Verdict.MERGE
+    assert compare(old, new, 0.79)[1] is Verdict.STORE
+    longer = note(new.title, f"{new.body} Twice a week is enough.", "garden")
+    assert compare(old, longer, 0.82)[1] is Verdict.STORE
+
+
+def test_what_notes_begin_with_does_not_tell_apart_those_that_say_all_of_each_other() -> None:
+    old = note("Old keys", "Keys older than three months are removed by their owner.", "keys")
+    same = note("Keys", "The owner of keys removes those that are more than three months old.", "keys")
+    other = note("Keys", "The porter of the depot removes badges three months after their date.", "keys")
+    assert compare(old, same, 0.85)[1] is Verdict.MERGE
+    assert compare(old, other, 0.85)[1] is not Verdict.MERGE
+
+
+def test_also_when_is_no_addition() -> None:
+    old = note("Meeting notes", "The user wants meeting notes written in English even if the meeting was in German.")
+    new = note("Language of notes", "Write up meetings in English for the user, also when people spoke German.")
+    assert compare(old, new, 0.83)[1] is Verdict.MERGE
+    assert compare(old, note(new.title, f"{new.body} Also send them."), 0.83)[1] is Verdict.STORE
+
+
 def test_what_agrees_supersedes_only_what_it_covers() -> None:
     old = note("Keys", "The porter keeps the key. Visitors sign the grey book.", "keys")
     covering = note("Keys", "The porter keeps the key. Visitors sign the grey book. Dogs wait outside.", "keys")

@@ -67,7 +67,7 @@ _TITLE = re.compile(rf"\b(?:{_CHANGED})\W{{0,5}}$", re.IGNORECASE)
 """`Laptop budget raised`: a title leaves the verb out."""
 _REPORTS = (_ENDED, _REPLACED, _DID, _INSTEAD, _REST)
 _RECENT = _any_of("now", "since", "as of", "from now on", "recently", "for the last time")
-_MORE = _any_of("also", "in addition", "additionally", "besides", "as well", "on top of")
+_MORE = _any_of("also(?! (?:when|if))", "in addition", "additionally", "besides", "as well", "on top of")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+|;\s+")
 LONGEST_READ = 10_000
 """Characters of a text that are read: an update says so at its beginning."""

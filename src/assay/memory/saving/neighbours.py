@@ -51,6 +51,8 @@ REPORTED = 0.66
 """The same for a draft that reports a change under the same title, or under one label with another value: 0.495."""
 REWORDED = 0.25
 """How far between related and merged the similarity of a rewording without a common label has to be."""
+REPHRASED = 0.4
+"""The same for a note that has only about half of its words in common with the memory."""
 
 
 class Verdict(StrEnum):
@@ -80,6 +82,8 @@ class Pair:
     """They share a title, trigger or heading."""
     repeats: bool = False
     """The draft says in other words what the memory says, and nothing more."""
+    rephrases: bool = False
+    """Both have about half of their words in common and all facts: a repetition only if the vectors are very alike."""
     covers: bool = False
     """The draft says everything that the memory says."""
     least: float = 1.0
@@ -99,7 +103,7 @@ def compare_texts(old: Labelled, new: Labelled, similarity: float) -> Pair:
     conflict = not agreed.agrees
     reports = tuple(f"says that something changed ({phrase})" for phrase in evidence.reports)
     agreed = replace(agreed, contradictions=(*agreed.contradictions, *reports)) if reports else agreed
-    about = compare_subjects(old, new, agreed, repeats=evidence.repeats)
+    about = compare_subjects(old, new, agreed, repeats=evidence.repeats, mutual=evidence.mutual)
     labelled = bool(evidence.shared) or about.same
     return Pair(
         similarity=similarity,
@@ -109,6 +113,7 @@ def compare_texts(old: Labelled, new: Labelled, similarity: float) -> Pair:
         distinct=about.distinct,
         labelled=labelled,
         repeats=evidence.repeats,
+        rephrases=evidence.rephrases,
         covers=evidence.covers,
         least=_find_least(evidence, labelled=labelled, conflict=conflict),
         firm=evidence.firm,
@@ -148,8 +153,14 @@ def _is_repetition(pair: Pair, profile: SimilarityProfile) -> bool:
         return False
     if not pair.adds and pair.similarity >= profile.merge:
         return True
-    unlabelled = profile.related + REWORDED * (profile.merge - profile.related)
-    return pair.repeats and (pair.labelled or pair.similarity >= unlabelled)
+    if pair.rephrases and pair.similarity >= _between(profile, REPHRASED):
+        return True
+    return pair.repeats and (pair.labelled or pair.similarity >= _between(profile, REWORDED))
+
+
+def _between(profile: SimilarityProfile, share: float) -> float:
+    """Return the similarity this far on the way from related to merged."""
+    return profile.related + share * (profile.merge - profile.related)
 
 
 def opposes(pair: Pair) -> bool:

@@ -30,6 +30,12 @@ REPEATED = 0.45
 """Share of the content words of every sentence of a repetition that the old note has, directly or as a synonym."""
 REPEATED_BEYOND_LABEL = 0.3
 """The same without the words of a label that both notes have."""
+REPHRASED = 0.5
+"""Share of the content words of either note that the other one has, from which both may say the same in other words."""
+REPHRASED_SENTENCE = 0.3
+"""And of each of their sentences."""
+MUTUAL = 0.7
+"""Share of either note that the other one has, from which they are about one thing, whatever they begin with."""
 KNOWN = 0.5
 """Share of a note from which a change that both notes report is the same change."""
 COVERED = 0.8
@@ -53,6 +59,10 @@ class Evidence:
     """A sentence that reports a change names much of what the old note is about."""
     repeats: bool = False
     """The new note says nothing that the old one does not."""
+    rephrases: bool = False
+    """Each says about half of the other in the same words, and all its facts: alike enough, they say the same."""
+    mutual: bool = False
+    """Each says nearly everything that the other does."""
     covers: bool = False
     """The new note says everything that the old one does."""
 
@@ -78,10 +88,15 @@ def read_evidence(old: Labelled, new: Labelled, agreement: Agreement) -> Evidenc
             reports=tuple(phrase for phrase, _ in reports),
             names_old=any(count >= NAMED_WORDS for _, count in reports),
         )
+    both = (of_new, of_old)
     return Evidence(
         shared=shared,
         same_title=same_title,
         firm=firm,
+        rephrases=_adds_nothing(old, new, agreement, of_new)
+        and not agreement.lacks_facts
+        and _each(both, REPHRASED, REPHRASED_SENTENCE),
+        mutual=_each(both, MUTUAL, MUTUAL),
         repeats=_repeats(old, new, agreement, of_new)
         # Under one label the words of the label say nothing about what else the texts have in common.
         and measure_coverage(after, old_words, _stems_of_shared(old, new)).worst_sentence >= REPEATED_BEYOND_LABEL,
@@ -117,9 +132,18 @@ def _find_news(
 
 
 def _repeats(old: Labelled, new: Labelled, agreement: Agreement, of_new: Coverage) -> bool:
-    if agreement.adds_facts or agreement.doubtful or of_new.worst_sentence < REPEATED:
+    return of_new.worst_sentence >= REPEATED and _adds_nothing(old, new, agreement, of_new)
+
+
+def _adds_nothing(old: Labelled, new: Labelled, agreement: Agreement, of_new: Coverage) -> bool:
+    """Whether the new note has no fact, no topic and no `also` that the old one lacks."""
+    if agreement.adds_facts or agreement.doubtful:
         return False
     return not says_more(new.body) and not _adds_topic(old, new, of_new)
+
+
+def _each(both: tuple[Coverage, Coverage], share: float, worst_sentence: float) -> bool:
+    return all(part.share >= share and part.worst_sentence >= worst_sentence for part in both)
 
 
 def _adds_topic(old: Labelled, new: Labelled, of_new: Coverage) -> bool:

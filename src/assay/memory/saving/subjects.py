@@ -72,11 +72,19 @@ class Subject:
     reasons: tuple[str, ...] = field(default=())
 
 
-def compare_subjects(old: Labelled, new: Labelled, agreement: Agreement, *, repeats: bool = False) -> Subject:
-    """Whether two texts are about the same thing, and why; `repeats` when the new one is known to say the same."""
+def compare_subjects(
+    old: Labelled, new: Labelled, agreement: Agreement, *, repeats: bool = False, mutual: bool = False
+) -> Subject:
+    """Whether two texts are about the same thing, and why.
+
+    `repeats`: the new one is known to say the same. `mutual`: each says nearly all that the other does; then what they
+    begin with does not tell them apart (`The owner deletes a flag ...`, `Flags are deleted by their owner ...`).
+    """
     if old.source_id is not None and old.source_id == new.source_id:
         return Subject(same=True, reasons=("the same source",))
-    named = _different_names(old, new) or _different_statements(old, new) or _different_openings(old, new)
+    named = _different_names(old, new)
+    if named is None and not (repeats and mutual):
+        named = _different_statements(old, new) or _different_openings(old, new)
     if named is not None:
         return Subject(same=False, distinct=True, reasons=(f"about different things: {named}",))
     if agreement.exchanged:
