@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from assay.access import acts
 from assay.errors import AssayError, BadValue, BrokenSeal
-from assay.evaluation.comparison import Compared, compare_readings, is_loss, leading
+from assay.evaluation.comparison import compare_readings, is_loss, leading
 from assay.evaluation.recommendations import advise
 from assay.evaluation.reporting import Report
 from assay.evaluation.reporting import wording as report_wording
@@ -124,7 +124,7 @@ def compare_runs(view: PageView) -> Page | Response:
         context={
             "found": found,
             "figure": charts.changes(shown) if shown else None,
-            "verdict": _verdict(found),
+            "verdict": found.verdict(),
             "moved_by": leading(list(found.metrics)),
             "is_loss": is_loss,
         },
@@ -133,19 +133,6 @@ def compare_runs(view: PageView) -> Page | Response:
 
 def _limits(interval: Any) -> tuple[float | None, float | None]:
     return (None, None) if interval is None else (interval.low, interval.high)
-
-
-def _verdict(found: Compared) -> str:
-    """Return the result of a comparison as a sentence."""
-    metrics_by_verdict: dict[str, list[str]] = {}
-    for name, metric in found.metrics.items():
-        metrics_by_verdict.setdefault(metric.comparison.verdict, []).append(name)
-    lists = {verdict: ", ".join(names) for verdict, names in metrics_by_verdict.items()}
-    parts = [f"{verdict} on {lists[verdict]}" for verdict in ("worse", "better") if verdict in lists]
-    withheld = f" No verdict on {lists['withheld']}: see below." if "withheld" in lists else ""
-    if parts:
-        return f"{found.treatment.name} is {'; '.join(parts)}.{withheld}"
-    return withheld.strip() or "No difference that these queries could tell from chance."
 
 
 @pages.get("/evaluation/runs/{run_id}", acts.RUN_READ)
