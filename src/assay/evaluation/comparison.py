@@ -17,6 +17,7 @@ from assay.errors import NotComparable, NothingMeasured
 from assay.evaluation import frames
 from assay.evaluation.caveats import name_few, withhold
 from assay.evaluation.readings import METRICS, Reading, differing, has_direction, limit_instrument, lower_is_better
+from assay.evaluation.until_sure import withhold_stopped
 from assay.formats.grid import grid
 from assay.metrics.inputs import mean
 from assay.metrics.spec import MetricSpec
@@ -454,7 +455,7 @@ def compare_two(control: Reading, treatment: Reading, *, seed: int = 0) -> Compa
     return Compared(
         control=control,
         treatment=treatment,
-        metrics=_withhold_unjudged(control, treatment, metric_changes(pairs, rng=rng)),
+        metrics=_withhold_unsure(control, treatment, metric_changes(pairs, rng=rng)),
         movers=movers(control, treatment, leading(metrics)),
         agreement=_agreement(control, treatment),
         latency=latency_changes(control, treatment, rng=rng),
@@ -483,14 +484,15 @@ def _same_test_caveat(group: Sequence[str]) -> Caveat:
     )
 
 
-def _withhold_unjudged(
+def _withhold_unsure(
     control: Reading, treatment: Reading, changes: Mapping[str, MetricChange]
 ) -> dict[str, MetricChange]:
-    """Withhold the verdicts that unjudged results alone may explain."""
+    """Withhold the verdicts that unjudged results alone may explain, and those on runs that were stopped early."""
+    both = (*control.caveats, *treatment.caveats)
     return {
         metric: replace(
             change,
-            comparison=withhold(change.comparison, control.caveats, treatment.caveats, metric),
+            comparison=withhold_stopped(withhold(change.comparison, control.caveats, treatment.caveats, metric), both),
         )
         for metric, change in changes.items()
     }
