@@ -86,8 +86,17 @@ class PairedEProcess:
         if ends.size:
             decision = "better" if better[used - 1] else "worse" if worse[used - 1] else "equivalent"
         logs = {name: tuple(path[used - 1].tolist()) for name, path in paths.items()}
-        refuted = {"no_gain": bool(no_gain[used - 1]), "no_loss": bool(no_loss[used - 1])}
-        return replace(self, votes=self.votes + used, decision=decision, **logs, **refuted)
+        return replace(
+            self,
+            votes=self.votes + used,
+            better_logs=logs["better_logs"],
+            worse_logs=logs["worse_logs"],
+            no_gain_logs=logs["no_gain_logs"],
+            no_loss_logs=logs["no_loss_logs"],
+            no_gain=bool(no_gain[used - 1]),
+            no_loss=bool(no_loss[used - 1]),
+            decision=decision,
+        )
 
     @property
     def log_e_better(self) -> float:
