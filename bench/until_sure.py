@@ -10,7 +10,8 @@ comparisons are made, each with its own random order of the cases, and decided b
 
 Pairs of systems differ in how far apart their values of one case are (the spread: the standard deviation of the
 difference). The close pair is one setting of Assay changed, the far pairs are different systems. The same comparisons
-are decided by the test of online experiments (`online`), and `full test` is the power of a t test over all cases.
+are decided by two tests that were not chosen: that of online experiments (`online`), and bets against the finite set of
+cases (`finite`). `full test` is the power of a t test over all cases.
 
 Exit code 1 when more than 5 % of the comparisons without a difference are called better or worse for any pair, or when
 less than half of the cases are saved in the median at +0.05 for the close pair.
@@ -34,7 +35,8 @@ from assay.evaluation.datasets import load_dataset
 from assay.evaluation.datasets.bundled import find_bundled
 from assay.formats.grid import grid
 from assay.records.datasets import Dataset
-from assay.statistics import EProcess, PairedEProcess, paired_t_power
+from assay.statistics import EProcess, EProcessRule, PairedEProcess, paired_t_power
+from assay.statistics.sequential import STAKES, log_mean_exp
 
 METRIC = "ndcg@10"
 GAIN = 0.05
@@ -121,7 +123,28 @@ def decide_online(row: Values) -> Ended:
     return Ended("equivalent" if ended.decision == "futile" else ended.decision, ended.votes)
 
 
-TESTS = {"paired": decide_paired, "online": decide_online}
+def decide_finite(row: Values) -> Ended:
+    """Decide whether the mean over exactly these cases is above or below 0, by bets against the finite set of them."""
+    ends = {name: _finite_end(sign * row) for name, sign in (("better", 1.0), ("worse", -1.0))}
+    decision = min(ends, key=lambda name: ends[name])
+    return Ended(decision, ends[decision]) if ends[decision] <= len(row) else Ended(None, len(row))
+
+
+def _finite_end(row: Values) -> int:
+    """The number of votes after which the bets on a mean above 0 win; one more than there are cases: never.
+
+    If the mean were 0, the mean of the cases not yet seen would follow from those seen (sampling without replacement).
+    """
+    seen = np.concatenate([[0.0], np.cumsum(row)[:-1]])
+    expected = -seen / np.arange(len(row), 0, -1)
+    stakes = STAKES / np.maximum(expected + 1.0, 1e-9)[:, None]
+    wealth = np.log(np.maximum(1.0 + stakes * (row - expected)[:, None], 1e-300))
+    reached = log_mean_exp(np.cumsum(wealth, axis=0)) >= EProcessRule().log_bound
+    ends = np.flatnonzero(reached | (expected <= -1.0))
+    return int(ends[0]) + 1 if ends.size else len(row) + 1
+
+
+TESTS = {"paired": decide_paired, "online": decide_online, "finite": decide_finite}
 
 
 def collect(systems: str, scenario: str, rows: Values) -> Iterator[Figures]:

@@ -6,7 +6,7 @@ The file is what `assay gate --comment` wrote; its first line is a hidden marker
 with the marker and the account of this token wrote it: a comment of somebody else that holds the marker is left alone.
 
 Needs Python alone. The server and the repository are those of the workflow (`GITHUB_API_URL`, `GITHUB_REPOSITORY`); the
-token is in `ASSAY_COMMENT_TOKEN`. What the server refuses is a warning of the workflow and ends with exit code 0,
+token is in `COMMENT_TOKEN`. What the server refuses is a warning of the workflow and ends with exit code 0,
 because the verdict of the gate must not depend on a comment; wrong use ends with 3.
 """
 
@@ -174,7 +174,7 @@ def post(body: str, place: Place, key: str = "") -> str:
 
 def read_place(environment: Mapping[str, str], pull_request: str) -> Place:
     """Read where the comment goes from the environment of a workflow."""
-    wanted = ("GITHUB_API_URL", "GITHUB_REPOSITORY", "ASSAY_COMMENT_TOKEN", "ASSAY_COMMENT_AUTHOR")
+    wanted = ("GITHUB_API_URL", "GITHUB_REPOSITORY", "COMMENT_TOKEN", "COMMENT_AUTHOR")
     missing = [name for name in wanted if not environment.get(name)]
     if missing:
         raise WrongUse(f"not set: {', '.join(missing)}")
@@ -200,7 +200,7 @@ def main(arguments: Sequence[str] | None = None, environment: Mapping[str, str] 
     known = os.environ if environment is None else environment
     try:
         body = given.file.read_text(encoding="utf-8")
-        done = post(body, read_place(known, given.pull_request), known.get("ASSAY_COMMENT_KEY", ""))
+        done = post(body, read_place(known, given.pull_request), known.get("COMMENT_KEY", ""))
     except CommentRefused as problem:
         sys.stdout.write(f"::warning title=Assay comment::{_escape(problem)}\n")
         return 0

@@ -47,8 +47,8 @@ class CommentsApi(ThreadingHTTPServer):
         return {
             "GITHUB_API_URL": self.url,
             "GITHUB_REPOSITORY": REPOSITORY,
-            "ASSAY_COMMENT_TOKEN": TOKEN,
-            "ASSAY_COMMENT_AUTHOR": AUTHOR,
+            "COMMENT_TOKEN": TOKEN,
+            "COMMENT_AUTHOR": AUTHOR,
         }
 
 

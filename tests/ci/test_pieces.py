@@ -237,11 +237,11 @@ def test_the_script_of_the_gitlab_template_is_the_gate(  # noqa: PLR0917 - fixtu
     folder = clone(repository, tmp_path / "clone", places)
     given = {
         **job["variables"],
-        "ASSAY_PACKAGE": str(wheel),
-        "ASSAY_SYSTEM": "python:search:retrieve",
+        "GATE_PACKAGE": str(wheel),
+        "GATE_SYSTEM": "python:search:retrieve",
         "CI_JOB_ID": "5",
     }
-    assert job["variables"]["ASSAY_PACKAGE"] == "assaykit"
+    assert job["variables"]["GATE_PACKAGE"] == "assaykit"
     told = subprocess.run(
         ["sh", "-ec", "\n".join([*job["before_script"], *job["script"]])],
         cwd=folder,

@@ -70,7 +70,7 @@ def test_a_comment_of_somebody_else_with_the_marker_is_left_alone(api: CommentsA
 
 def test_gates_with_keys_have_comments_of_their_own(api: CommentsApi, tmp_path: Path) -> None:
     for key, text in (("hotel", FAILED), ("vault", FAILED), ("", FAILED), ("hotel", PASSED)):
-        assert post(api, tmp_path, text, ASSAY_COMMENT_KEY=key) == 0
+        assert post(api, tmp_path, text, COMMENT_KEY=key) == 0
     assert [comment["body"].splitlines() for comment in api.comments] == [
         ["<!-- assay gate hotel -->", "## Assay gate: PASS"],
         ["<!-- assay gate vault -->", "## Assay gate: FAIL"],
@@ -129,10 +129,10 @@ def test_a_server_that_is_away_is_a_warning(tmp_path: Path, capsys: pytest.Captu
     ("text", "more", "number", "said"),
     [
         ("no marker", {}, "17", "does not begin with"),
-        (PASSED, {"ASSAY_COMMENT_TOKEN": ""}, "17", "not set: ASSAY_COMMENT_TOKEN"),
+        (PASSED, {"COMMENT_TOKEN": ""}, "17", "not set: COMMENT_TOKEN"),
         (PASSED, {"GITHUB_REPOSITORY": "../x"}, "17", "not OWNER/NAME"),
         (PASSED, {}, "17/../1", "not a number"),
-        (PASSED, {"ASSAY_COMMENT_KEY": "--> <b>"}, "17", "may hold letters"),
+        (PASSED, {"COMMENT_KEY": "--> <b>"}, "17", "may hold letters"),
         (PASSED, {"GITHUB_API_URL": "http://api.example.org"}, "17", "must begin with https"),
     ],
 )
