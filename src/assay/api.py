@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from assay.evaluation.comparison import RunsCompared
     from assay.evaluation.gating import Verdict
     from assay.evaluation.results import RunResult
-    from assay.evaluation.until_sure import SureAgainst
+    from assay.evaluation.running.early_stopping import SureAgainst
     from assay.memory.engine import Engine
     from assay.records.analysis import (
         Aggregates,
@@ -299,7 +299,7 @@ def evaluate(
 
 
 def _sure_against(baseline: RunResult | str | Path) -> SureAgainst:
-    from assay.evaluation.until_sure import SureAgainst  # noqa: PLC0415 - see Dataset
+    from assay.evaluation.running.early_stopping import SureAgainst  # noqa: PLC0415 - see Dataset
 
     settings = _settings(None, {})
     control = wiring.lookup_of(settings).baseline(baseline)

@@ -19,10 +19,11 @@ from assay.evaluation.gating import judge
 from assay.evaluation.gating.verdict import Status
 from assay.evaluation.readings import Reading, reading_of
 from assay.evaluation.results import RunResult, load_run
+from assay.evaluation.running.early_stopping import SureAgainst
 from assay.evaluation.running.files import RunFolder
 from assay.evaluation.running.planning import Budget, RunOptions
 from assay.evaluation.running.runner import LocalExecutor, Running, keep_row, run
-from assay.evaluation.until_sure import SureAgainst, judge_votes
+from assay.evaluation.until_sure import judge_votes
 from assay.metrics.spec import MetricSpec, parse_specs
 from assay.records.datasets import Case
 from assay.records.evaluations import CaseStatus, Outcome, OutcomeKind, Retrieved

@@ -22,10 +22,10 @@ from tests.server.serving import FOREIGN, OWN, bearer, reaching, services_at
 
 from assay.analysis.prompts import PromptBook, with_sentence
 from assay.evaluation.readings import reading_of
+from assay.evaluation.running.early_stopping import SureAgainst
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import Running
 from assay.evaluation.running.runner import run as run_system
-from assay.evaluation.until_sure import SureAgainst
 from assay.judging.prompts import read_bundled
 from assay.records import Draft, TaskOutcome, TaskReport, Tier
 from assay.records.access import Access

@@ -22,10 +22,10 @@ from assay.errors import AssayError, InputError
 from assay.evaluation.datasets import ForScoring, for_scoring, load_dataset
 from assay.evaluation.results import RunResult
 from assay.evaluation.run_metrics import name_floors
+from assay.evaluation.running.early_stopping import SureAgainst
 from assay.evaluation.running.files import DEFAULT_RUNS, RunFolder, find_run
 from assay.evaluation.running.planning import NO_LIMIT, Budget, RunOptions
 from assay.evaluation.running.runner import LocalExecutor, Running, keep_row, refuse_unmeasured, run_dataset, sentence
-from assay.evaluation.until_sure import SureAgainst
 from assay.formats.files import writing
 from assay.metrics.spec import parse_specs
 from assay.records.datasets import Asking, Dataset
@@ -57,7 +57,7 @@ MaxCasesOption = Annotated[
     int | None,
     typer.Option("--max-cases", metavar="N", help="At most N cases: a sample, the same ones every time."),
 ]
-SeedOption = Annotated[int | None, typer.Option("--seed", help="Of the sample.")]
+SeedOption = Annotated[int | None, typer.Option("--seed", help="Of the sample, and of the order with --until-sure.")]
 ResumeOption = Annotated[
     str | None, typer.Option("--resume", metavar="RUN|latest", help="Go on with a run that was stopped.")
 ]

@@ -17,8 +17,8 @@ from assay.errors import BadValue, NotComparable, NotCovered, NothingMeasured
 from assay.evaluation.placement import COPIES, PLACING, copies_in
 from assay.evaluation.readings import differing, limit_instrument
 from assay.evaluation.run_metrics import default_metrics, floors_of, measurable
+from assay.evaluation.running.early_stopping import SureAgainst, SurePlan, plan_test
 from assay.evaluation.scoring import clusters_of, instrument_of
-from assay.evaluation.until_sure import SureAgainst, SurePlan, plan_test
 from assay.metrics.aggregate import DEFINITIONS
 from assay.metrics.catalog import describe_added
 from assay.metrics.ordering import TIE_ORDER

@@ -45,6 +45,7 @@ from assay.evaluation.datasets.validation import ForScoring, for_scoring
 from assay.evaluation.readings import differing
 from assay.evaluation.result_rows import INTERVAL_OF, RANKING_COLUMNS, Writing, further_columns
 from assay.evaluation.results import RunResult, with_skipped
+from assay.evaluation.running.early_stopping import SureWatch
 from assay.evaluation.running.files import Journal, RunFolder, naming_the_file
 from assay.evaluation.running.own_memory import evidence_of_run
 from assay.evaluation.running.planning import (
@@ -57,7 +58,6 @@ from assay.evaluation.running.planning import (
     tasks_of,
 )
 from assay.evaluation.scoring import score_metric, score_run
-from assay.evaluation.until_sure import SureWatch
 from assay.private_files import make_private_folder
 from assay.records.access import FileKind
 from assay.records.datasets import Case, Dataset
