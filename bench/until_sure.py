@@ -7,6 +7,8 @@ comparisons are made, each with its own random order of the cases, and decided b
 - +0.05, coin: the same with a coin that favours one side, so that its mean is 0.05 higher.
 - +0.05, mixed: in a share of the cases the value is that of the better system, else both sides have the same value, so
   that the mean is 0.05 higher.
+- rare losses: made up, and what the test does not guard against. Five cases lose nearly everything, all others gain a
+  little, and the mean over all cases is 0.
 
 Pairs of systems differ in how far apart their values of one case are (the spread: the standard deviation of the
 difference). The close pair is one setting of Assay changed, the far pairs are different systems. The same comparisons
@@ -41,6 +43,7 @@ from assay.statistics.sequential import STAKES, log_mean_exp
 METRIC = "ndcg@10"
 GAIN = 0.05
 SEED = 17
+RARE = 5
 MOST_FALSE, LEAST_SAVED = 0.05, 0.5
 SYSTEMS = {
     "words": "assay:embedder.kind=none",
@@ -111,6 +114,13 @@ def make_comparisons(differences: Values, count: int, rng: np.random.Generator) 
         yield "+0.05, mixed", np.where(chances < GAIN / mean, rows, 0.0)
 
 
+def make_rare_losses(cases: int, count: int, rng: np.random.Generator) -> Values:
+    """Comparisons in which five cases lose nearly everything and all others gain a little, so that the mean is 0."""
+    gain = 0.045
+    losses = np.full(RARE, -gain * (cases - RARE) / RARE)
+    return np.stack([rng.permutation(np.concatenate([losses, np.full(cases - RARE, gain)])) for _ in range(count)])
+
+
 def decide_paired(row: Values) -> Ended:
     """Decide one comparison as `--until-sure` does."""
     ended = PairedEProcess().update(row)
@@ -179,13 +189,14 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     values, rng = measure_systems(), np.random.default_rng(SEED)
-    figures = []
+    cases = len(next(iter(values.values())))
+    figures: list[Figures] = []
     for one, other in itertools.combinations(values, 2):
         differences = values[one] - values[other]
         differences = differences if differences.mean() >= 0 else -differences
         for scenario, rows in make_comparisons(differences, given.comparisons, rng):
             figures += collect(f"{one} - {other}", scenario, rows)
-    cases = len(next(iter(values.values())))
+    figures += collect("made up", "rare losses", make_rare_losses(cases, given.comparisons, rng))
     if given.json:
         sys.stdout.write(json.dumps([asdict(found) for found in figures], indent=1) + "\n")
     else:
@@ -195,7 +206,7 @@ def main() -> int:
                 found.systems,
                 found.scenario,
                 f"{found.spread:.3f}",
-                "-" if found.scenario == "same" else f"{paired_t_power(cases, GAIN, found.spread):.0%}",
+                "-" if not found.scenario.startswith("+") else f"{paired_t_power(cases, GAIN, found.spread):.0%}",
                 found.test,
                 *(f"{share:.1%}" for share in (found.better, found.worse, found.equivalent)),
                 f"{found.saved:.0%}",

@@ -70,10 +70,13 @@ def test_a_program_stops_a_run_when_it_is_sure(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     data = golden(40)
     control = evaluate(data, lambda query, k: poor(int(query.split()[1])), name="control", runs=tmp_path / "runs")
-    system = {"system": lambda query, k: good(int(query.split()[1]))}
-    stopped = evaluate(data, **system, until_sure_against=control)
+
+    def retrieve(query: str, k: int) -> tuple[str, ...]:
+        return good(int(query.split()[1]))[:k]
+
+    stopped = evaluate(data, retrieve, until_sure_against=control)
     assert stopped.is_stopped_early
     assert any("better than control" in note for note in stopped.notes)
-    by_file = evaluate(data, **system, until_sure_against=str(control.folder))
+    by_file = evaluate(data, retrieve, until_sure_against=str(control.folder))
     assert by_file.result_hash == stopped.result_hash
-    assert not evaluate(data, **system).is_stopped_early
+    assert not evaluate(data, retrieve).is_stopped_early

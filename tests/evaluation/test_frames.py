@@ -163,7 +163,7 @@ def test_a_notebook_says_which_floors_are_missed() -> None:
     assert cells[cells.index("ndcg@5") + 4] == "0.5, reached"
     assert cells[cells.index("precision@5") + 4] == "0.99, missed"
     reached = replace(run, floors={"ndcg@5": 0.5})
-    assert "All 1 floors are reached." in reached._repr_html_()
+    assert "Every floor is reached: ndcg@5." in reached._repr_html_()
     assert "demands no floor" in replace(run, floors={})._repr_html_()
 
 

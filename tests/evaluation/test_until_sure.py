@@ -69,6 +69,7 @@ def test_the_plan_is_fixed_before_the_first_case(control: Reading) -> None:
     assert result.manifest.until_sure == plan
     assert (plan["metric"], plan["seed"], plan["against"]["name"]) == ("ndcg@5", 7, "control")
     assert plan["rule"] == {"alpha": 0.05, "beta": 0.2, "effect": 0.05}
+    assert plan["least_votes"] == 30
     assert plan["control"] == {case: control.values("ndcg@5")[case] for case in begun[0].case_ids}
     assert sorted(begun[0].case_ids) == sorted(case.id for case in DATA.cases)
     other = sure(control, good, seed=8).manifest.case_ids
@@ -192,6 +193,7 @@ def test_cases_of_one_cluster_are_one_vote() -> None:
         clusters=clusters,
         until_sure={
             "metric": "ndcg@5",
+            "least_votes": 1,
             "rule": {"alpha": 0.05, "beta": 0.2, "effect": 0.05},
             "control": {case.id: 0.5 for case in data.cases},
         },

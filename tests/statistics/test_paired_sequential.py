@@ -9,7 +9,7 @@ import pytest
 
 from assay.errors import BadValue
 from assay.statistics import EProcessRule, PairedEProcess
-from assay.statistics.paired_sequential import TILTS
+from assay.statistics.paired_sequential import LEAST_VOTES, TILTS
 
 
 def test_the_wealth_of_a_bet_is_that_of_a_fair_coin_of_known_size() -> None:
@@ -29,9 +29,10 @@ def test_equal_sides_are_never_better_or_worse_and_end_as_equivalent() -> None:
 
 @pytest.mark.parametrize(("sign", "decision"), [(1, "better"), (-1, "worse")])
 def test_a_steady_difference_is_decided_in_its_direction(sign: int, decision: str) -> None:
-    ended = PairedEProcess().update(np.full(100, 0.2 * sign))
-    assert ended.decision == decision
-    assert ended.votes == _votes_needed(0.2)
+    ended = PairedEProcess(least_votes=1).update(np.full(100, 0.2 * sign))
+    assert (ended.decision, ended.votes) == (decision, _votes_needed(0.2))
+    later = PairedEProcess().update(np.full(100, 0.2 * sign))
+    assert (later.decision, later.votes) == (decision, LEAST_VOTES)
 
 
 def _votes_needed(size: float) -> int:
@@ -49,6 +50,13 @@ def test_single_votes_and_batches_end_in_the_same_state(rng: np.random.Generator
         singly = singly.update([vote])
     assert singly == PairedEProcess().update(votes)
     assert singly == PairedEProcess().update(votes[:17]).update(votes[17:])
+
+
+def test_a_large_loss_among_the_first_votes_holds_a_decision_back() -> None:
+    """Twenty small gains would decide by themselves; with one large loss behind them, thirty votes do not."""
+    gains, loss = np.full(20, 0.05), [-0.9]
+    assert PairedEProcess(least_votes=1).update(gains).decision == "better"
+    assert PairedEProcess().update([*gains, *loss, *np.full(9, 0.05)]).decision is None
 
 
 def test_a_decision_is_final() -> None:

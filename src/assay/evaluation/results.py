@@ -287,7 +287,7 @@ class RunResult:
         missed = [f"{spec}" for spec, floor in asked.items() if not _reaches(self.aggregates[spec].value, floor, spec)]
         if missed:
             return f"{len(missed)} of {len(asked)} floors are missed or not measured: {', '.join(missed)}."
-        return f"All {len(asked)} floors are reached."
+        return f"Every floor is reached: {', '.join(map(str, asked))}."
 
     def _describe_endings(self) -> str:
         return ", ".join(f"{count} {status}" for status, count in self.counts.items() if count) or "no cases"

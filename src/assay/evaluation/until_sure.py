@@ -49,7 +49,7 @@ def judge_votes(manifest: RunManifest, outcomes: Mapping[str, Outcome]) -> SureS
     units: dict[str, list[str]] = {}
     for case in plan["control"]:
         units.setdefault(unit_of(case, manifest.clusters), []).append(case)
-    test = PairedEProcess(rule=EProcessRule(**plan["rule"]))
+    test = PairedEProcess(rule=EProcessRule(**plan["rule"]), least_votes=plan["least_votes"])
     cases, known = 0, list[float]()
     for unit in units.values():
         if any(_is_open(outcomes.get(case)) for case in unit) or test.decision is not None:

@@ -21,6 +21,7 @@ from assay.metrics.spec import MetricSpec
 from assay.records.evaluations import CaseResult, Outcome, OutcomeKind, RunManifest
 from assay.records.run_results import CaveatKind, caveats_about
 from assay.statistics import EProcessRule
+from assay.statistics.paired_sequential import LEAST_VOTES
 
 # --- The plan ---
 
@@ -62,6 +63,7 @@ def plan_test(
         "metric": str(spec),
         "against": {"run_id": asked.control.run_id, "name": asked.control.name},
         "rule": asdict(asked.rule),
+        "least_votes": LEAST_VOTES,
         "seed": seed,
         "control": {case: control[case] for case in ordered},
     }
