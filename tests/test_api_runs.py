@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.evaluation.made import golden, good, kept, poor, run_of
 
-from assay import compare, gate
+from assay import compare, evaluate, gate
 from assay.clock import SystemClock
 from assay.errors import BadValue, NoBaseline
 from assay.evaluation.baselines import Baseline, write_baseline
@@ -64,3 +64,19 @@ def test_a_floor_that_is_no_number_in_the_range_of_its_metric_is_refused(worse: 
 def test_what_a_gate_allows_is_a_number_that_can_be_exceeded(given: dict[str, Any]) -> None:
     with pytest.raises(BadValue):
         GateOptions(**given)
+
+
+def test_a_program_stops_a_run_when_it_is_sure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = golden(40)
+    control = evaluate(data, lambda query, k: poor(int(query.split()[1])), name="control", runs=tmp_path / "runs")
+
+    def retrieve(query: str, k: int) -> tuple[str, ...]:
+        return good(int(query.split()[1]))[:k]
+
+    stopped = evaluate(data, retrieve, until_sure_against=control)
+    assert stopped.is_stopped_early
+    assert any("better than control" in note for note in stopped.notes)
+    by_file = evaluate(data, retrieve, until_sure_against=str(control.folder))
+    assert by_file.result_hash == stopped.result_hash
+    assert not evaluate(data, retrieve).is_stopped_early

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from assay.evaluation.comparison import RunsCompared
     from assay.evaluation.gating import Verdict
     from assay.evaluation.results import RunResult
+    from assay.evaluation.running.early_stopping import SureAgainst
     from assay.memory.engine import Engine
     from assay.records.analysis import (
         Aggregates,
@@ -259,6 +260,7 @@ def evaluate(
     timeout_s: float | None = 60.0,
     name: str = "",
     runs: str | Path | None = None,
+    until_sure_against: RunResult | str | Path | None = None,
 ) -> RunResult:
     """Run a system over a dataset and measure it; with `runs`, every case is written down below that folder.
 
@@ -267,6 +269,8 @@ def evaluate(
     outcome; only a run in which nothing at all could be measured raises. A metric is a name such as `"ndcg@10"`, or a
     function of one case (`assay.extend.CaseView`) that returns a number, or None where the question does not arise.
     `max_cases` takes a fixed sample of at most that many cases, as the server does; `sample` takes a share of them.
+    With `until_sure_against`, a baseline file or another run, cases are asked in a random order until it is decided
+    whether the system is better or worse than it; the result's caveats say that it was stopped early, and why.
     """
     from assay.evaluation.running.planning import RunOptions  # noqa: PLC0415 - see Dataset
     from assay.evaluation.running.runner import (  # noqa: PLC0415 - the same
@@ -286,11 +290,20 @@ def evaluate(
         timeout_s=timeout_s,
         name=name,
         spec=system if isinstance(system, str) else "",
+        against=None if until_sure_against is None else _sure_against(until_sure_against),
     )
     running = Running(runs=None if runs is None else Path(runs))
     result = run_dataset(given, lambda scored: _open_system(system, scored), options, running, max_cases=max_cases)
     refuse_unmeasured(result)
     return result
+
+
+def _sure_against(baseline: RunResult | str | Path) -> SureAgainst:
+    from assay.evaluation.running.early_stopping import SureAgainst  # noqa: PLC0415 - see Dataset
+
+    settings = _settings(None, {})
+    control = wiring.lookup_of(settings).baseline(baseline)
+    return SureAgainst(control=control, metric=settings.gate_metric or None)
 
 
 @contextmanager

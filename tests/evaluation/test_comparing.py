@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from tests.evaluation.made import Values, golden, good, level, nothing, poor, reading, run_of
 
-from assay.errors import MissingExtra, NotComparable, NothingMeasured
+from assay.errors import NotComparable, NothingMeasured
 from assay.evaluation.comparison import compare_readings, compare_two, is_loss, latency_changes
 from assay.evaluation.readings import differing, reading_of
 from assay.metrics.outcomes import not_applicable, system_failed
@@ -115,15 +114,6 @@ def test_several_runs_are_each_held_against_the_first() -> None:
         found.as_json()
         == compare_readings([level(0.5, name="a"), level(0.6, name="b"), level(0.4, name="c")]).as_json()
     )
-
-
-def test_a_frame_has_a_row_a_metric_and_without_pandas_says_what_to_install() -> None:
-    found = compare_readings([level(0.5), level(0.6)])
-    if importlib.util.find_spec("pandas") is None:
-        with pytest.raises(MissingExtra, match="pandas"):
-            found.to_frame()
-    else:
-        assert list(found.to_frame()["metric"]) == ["ndcg@5"]
 
 
 def test_nested_fields_are_named_by_their_path() -> None:

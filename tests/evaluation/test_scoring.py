@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +14,7 @@ from tests.evaluation.remembered import given as retrieved
 from tests.evaluation.remembered import measured, memory
 from tests.systems.sample import CASES, Given, dataset, grades
 
-from assay.errors import MissingExtra, NothingMeasured, UnknownMetric
+from assay.errors import NothingMeasured, UnknownMetric
 from assay.evaluation.measure import MeasureRequest, measure_files
 from assay.evaluation.results import RunResult
 from assay.evaluation.running.planning import RunOptions
@@ -271,17 +270,6 @@ def test_a_result_shows_itself_in_a_few_lines() -> None:
     shown = repr(scored(dataset(), LISTS, "mrr", name="mine")).splitlines()
     assert shown[0] == "mine on house: 3 ok, 1 empty"
     assert shown[1].split()[:2] == ["mrr", "0.625"]
-
-
-def test_a_result_becomes_a_table_where_pandas_is_installed() -> None:
-    result = scored(dataset(), LISTS, "mrr")
-    if importlib.util.find_spec("pandas") is None:
-        with pytest.raises(MissingExtra, match="pip install pandas"):
-            result.to_frame()
-    else:
-        frame = result.to_frame()
-        assert list(frame.columns) == ["case", "metric", "value", "outcome", "reason"]
-        assert len(frame) == 4
 
 
 def test_breakdowns_add_up_to_the_whole() -> None:

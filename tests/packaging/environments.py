@@ -61,7 +61,7 @@ def make_environment(name: str, wheel: Path, folder: Path) -> Environment:
     own = Distribution.at(next(target.glob("assay-*.dist-info")))
     packages = _closure(own, EXTRAS[name])
     for package in packages:
-        _link_package(distribution(package), target)
+        link_package(distribution(package), target)
     return Environment(name=name, folder=folder, packages=tuple(packages))
 
 
@@ -90,7 +90,7 @@ def _required(owner: Distribution, extra: str) -> Iterator[Requirement]:
             yield needed
 
 
-def _link_package(package: Distribution, target: Path) -> None:
+def link_package(package: Distribution, target: Path) -> None:
     """Link what a package installed; folders that packages share are opened and their content is linked."""
     for file in package.files or ():
         if file.parts[0] not in _NOT_LINKED:

@@ -5,8 +5,10 @@
 - `run_metrics`: default metrics, floors, and one metric of one case.
 - `placement`: where results lie in the dataset's documents.
 - `scoring`: every metric over every case.
+- `until_sure`: what the cases of a run decide about it and a baseline while it runs.
 - `caveats`: what a reader must know beside a run's numbers.
 - `results`: a finished run as a value.
+- `frames`: runs and comparisons as data frames and tables of a notebook.
 - `result_rows`: rows of `eval_results`: what only the dataset can tell of a run, and verdicts of the gate.
 - `judged_scores`: a run's numbers with the verdicts of judges.
 - `run_judging`: judging the answers of a finished run.

@@ -7,17 +7,17 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import MissingExtra, NotComparable, NothingMeasured
+from assay.errors import NotComparable, NothingMeasured
+from assay.evaluation import frames
 from assay.evaluation.caveats import name_few, withhold
 from assay.evaluation.readings import METRICS, Reading, differing, has_direction, limit_instrument, lower_is_better
+from assay.evaluation.until_sure import withhold_stopped
 from assay.formats.grid import grid
 from assay.metrics.inputs import mean
 from assay.metrics.spec import MetricSpec
@@ -351,8 +351,63 @@ class Compared:
     def _each(self) -> Iterable[tuple[str, MetricChange]]:
         return self.metrics.items()
 
+    def change_rows(self) -> list[frames.Row]:
+        """Return a row for each metric, with the columns of `frames.CHANGE_COLUMNS`."""
+        return [
+            {
+                "control": self.control.name,
+                "treatment": self.treatment.name,
+                "metric": name,
+                "before": change.before,
+                "after": change.after,
+                **_split_interval(comparison_json(change.comparison)),
+            }
+            for name, change in self.metrics.items()
+        ]
+
+    def verdict(self) -> str:
+        """Return the result of the comparison as a sentence."""
+        by_verdict: dict[str, list[str]] = {}
+        for name, change in self.metrics.items():
+            by_verdict.setdefault(change.comparison.verdict, []).append(name)
+        lists = {verdict: ", ".join(names) for verdict, names in by_verdict.items()}
+        parts = [f"{verdict} on {lists[verdict]}" for verdict in ("worse", "better") if verdict in lists]
+        withheld = f" No verdict on {lists['withheld']}: see below." if "withheld" in lists else ""
+        if parts:
+            return f"{self.treatment.name} is {'; '.join(parts)}.{withheld}"
+        return withheld.strip() or "No difference that these queries could tell from chance."
+
+    def _repr_html_(self) -> str:
+        """The comparison as a table of a notebook, with the verdict on each metric in words."""
+        names = self._names()
+        head, *lines = self.rows()
+        rows = [
+            (*map(_or_missing, line[:_HTML_CELLS]), change.comparison.sentence)
+            for line, change in zip(lines, self.metrics.values(), strict=True)
+        ]
+        title = f"{names[1]} against {names[0]} on {self.control.dataset}"
+        notes = [caveat.sentence for caveat in self.caveats]
+        return frames.html_block(
+            title, self.verdict(), frames.html_table((*head[:_HTML_CELLS], "verdict"), rows), notes
+        )
+
     def __repr__(self) -> str:
         return "\n".join(grid(self.rows()))
+
+
+_HTML_CELLS = 5
+"""Cells of a row that a notebook shows: metric, both means, difference and p."""
+
+
+def _split_interval(told: dict[str, Any]) -> dict[str, object]:
+    """A comparison with both ends of the interval as columns of their own."""
+    low, high = told.pop("interval") or (None, None)
+    return {**told, "interval_low": low, "interval_high": high}
+
+
+def _or_missing(cell: str) -> str | None:
+    """A cell of a table of text, where a dash stands for a missing value."""
+    return None if cell == "-" else cell
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -365,25 +420,20 @@ class RunsCompared:
         """Everything, for machines."""
         return {"comparisons": [comparison.as_json() for comparison in self.comparisons]}
 
-    def to_frame(self) -> Any:
-        """A pandas table: one row a comparison and metric."""
-        if find_spec("pandas") is None:
-            raise MissingExtra("to_frame needs pandas, which is not installed", remedy="Install it: pip install pandas")
-        return importlib.import_module("pandas").DataFrame(self._records())
+    def to_pandas(self) -> Any:
+        """A `pandas.DataFrame` with a row for each comparison and metric."""
+        return frames.to_pandas(self._rows(), frames.CHANGE_COLUMNS)
 
-    def _records(self) -> list[dict[str, object]]:
-        return [
-            {
-                "control": comparison.control.name,
-                "treatment": comparison.treatment.name,
-                "metric": name,
-                "before": change.before,
-                "after": change.after,
-                **comparison_json(change.comparison),
-            }
-            for comparison in self.comparisons
-            for name, change in comparison.metrics.items()
-        ]
+    def to_polars(self) -> Any:
+        """A `polars.DataFrame` with a row for each comparison and metric."""
+        return frames.to_polars(self._rows(), frames.CHANGE_COLUMNS)
+
+    def _rows(self) -> list[frames.Row]:
+        return [row for comparison in self.comparisons for row in comparison.change_rows()]
+
+    def _repr_html_(self) -> str:
+        """Each comparison as a table of a notebook."""
+        return "".join(comparison._repr_html_() for comparison in self.comparisons)
 
     def __repr__(self) -> str:
         return "\n\n".join(map(repr, self.comparisons))
@@ -405,7 +455,7 @@ def compare_two(control: Reading, treatment: Reading, *, seed: int = 0) -> Compa
     return Compared(
         control=control,
         treatment=treatment,
-        metrics=_withhold_unjudged(control, treatment, metric_changes(pairs, rng=rng)),
+        metrics=_withhold_unsure(control, treatment, metric_changes(pairs, rng=rng)),
         movers=movers(control, treatment, leading(metrics)),
         agreement=_agreement(control, treatment),
         latency=latency_changes(control, treatment, rng=rng),
@@ -434,14 +484,15 @@ def _same_test_caveat(group: Sequence[str]) -> Caveat:
     )
 
 
-def _withhold_unjudged(
+def _withhold_unsure(
     control: Reading, treatment: Reading, changes: Mapping[str, MetricChange]
 ) -> dict[str, MetricChange]:
-    """Withhold the verdicts that unjudged results alone may explain."""
+    """Withhold the verdicts that unjudged results alone may explain, and those on runs that were stopped early."""
+    both = (*control.caveats, *treatment.caveats)
     return {
         metric: replace(
             change,
-            comparison=withhold(change.comparison, control.caveats, treatment.caveats, metric),
+            comparison=withhold_stopped(withhold(change.comparison, control.caveats, treatment.caveats, metric), both),
         )
         for metric, change in changes.items()
     }

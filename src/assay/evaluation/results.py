@@ -7,8 +7,6 @@ writes them. Cases that were never tried are `skipped` here and have no line, so
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,14 +14,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from assay.errors import MissingExtra, UnknownMetric
+from assay.errors import UnknownMetric
+from assay.evaluation import frames
 from assay.evaluation.caveats import seal_caveat
 from assay.evaluation.run_metrics import RUN_AREAS, RUN_GENERATION, RUN_JUDGING, RUN_UNITS
 from assay.evaluation.running.files import SEAL, Plain, RunFolder, manifest_json, plain
 from assay.formats.trec import write_trec_run
 from assay.metrics.aggregate import Aggregate, metric_values
 from assay.metrics.anchors import UNPLACED
-from assay.metrics.catalog import FromRun, recall
+from assay.metrics.catalog import Better, FromRun, recall
 from assay.metrics.inputs import LatencySummary, RunFacts, scores_of_ranking
 from assay.metrics.spec import MetricSpec
 from assay.records.evaluations import CaseResult, CaseStatus, Cause, Outcome, OutcomeKind, Rate, RunManifest
@@ -40,6 +39,7 @@ from assay.statistics import Interval
 
 PerCase = Mapping[str, Outcome]
 Aggregates = Mapping[MetricSpec, Aggregate]
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -151,6 +151,11 @@ class RunResult:
         return any(case.retrieved is not None and case.retrieved.answer is not None for case in self.cases)
 
     @property
+    def is_stopped_early(self) -> bool:
+        """Whether a sequential test ended the run: its means are over a part of the cases, chosen by their values."""
+        return bool(caveats_about(self.caveats, CaveatKind.STOPPED_EARLY))
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """The caveats in sentences."""
         return tuple(caveat.sentence for caveat in self.caveats)
@@ -235,30 +240,83 @@ class RunResult:
         }
         write_trec_run(Path(path), run, "".join(self.name.split()) or "assay")
 
-    def to_frame(self) -> Any:
-        """A pandas table: one row a case and metric."""
-        if importlib.util.find_spec("pandas") is None:
-            raise MissingExtra("to_frame needs pandas, which is not installed", remedy="Install it: pip install pandas")
-        rows = [
+    def to_pandas(self) -> Any:
+        """A `pandas.DataFrame` with a row for each case and metric; a case without a value has NaN and the reason."""
+        return frames.to_pandas(self._case_rows(), frames.CASE_COLUMNS)
+
+    def to_polars(self) -> Any:
+        """A `polars.DataFrame` with a row for each case and metric; a case without a value has null and the reason."""
+        return frames.to_polars(self._case_rows(), frames.CASE_COLUMNS)
+
+    def _case_rows(self) -> list[frames.Row]:
+        return [
             {
+                "run": self.run_id,
                 "case": case,
                 "metric": str(spec),
                 "value": outcome.value,
                 "outcome": outcome.kind.value,
                 "reason": outcome.reason,
+                "stopped_early": self.is_stopped_early,
             }
             for spec, cases in self.scores.items()
             for case, outcome in cases.items()
         ]
-        return importlib.import_module("pandas").DataFrame(
-            rows, columns=["case", "metric", "value", "outcome", "reason"]
-        )
+
+    def _repr_html_(self) -> str:
+        """The run as a table of a notebook, with what became of its floors in words."""
+        rows = [
+            (
+                str(spec),
+                None if aggregate.value is None else f"{aggregate.value:.3f}",
+                _format_interval(aggregate),
+                f"{aggregate.scored:,} of {aggregate.scored + sum(aggregate.others.values()):,}",
+                _describe_floor(aggregate.value, self.floors.get(str(spec)), spec),
+            )
+            for spec, aggregate in self.aggregates.items()
+        ]
+        head = ("metric", "mean", "95 %", "cases with a value", "floor")
+        title = f"{self.name} on {self.manifest.dataset}: {self._describe_endings()}"
+        return frames.html_block(title, self._describe_floors(), frames.html_table(head, rows), self.notes)
+
+    def _describe_floors(self) -> str:
+        """Whether the floors of the dataset are reached, in a sentence."""
+        asked = {spec: self.floors[str(spec)] for spec in self.aggregates if str(spec) in self.floors}
+        if not asked:
+            return "The dataset demands no floor of these metrics."
+        missed = [f"{spec}" for spec, floor in asked.items() if not _reaches(self.aggregates[spec].value, floor, spec)]
+        if missed:
+            return f"{len(missed)} of {len(asked)} floors are missed or not measured: {', '.join(missed)}."
+        return f"Every floor is reached: {', '.join(map(str, asked))}."
+
+    def _describe_endings(self) -> str:
+        return ", ".join(f"{count} {status}" for status, count in self.counts.items() if count) or "no cases"
 
     def __repr__(self) -> str:
         width = max((len(str(spec)) for spec in self.aggregates), default=0)
         lines = [f"  {spec!s:<{width}}  {format_value(aggregate)}" for spec, aggregate in self.aggregates.items()]
-        ended = ", ".join(f"{count} {status}" for status, count in self.counts.items() if count)
-        return "\n".join([f"{self.name} on {self.manifest.dataset}: {ended or 'no cases'}", *lines])
+        return "\n".join([f"{self.name} on {self.manifest.dataset}: {self._describe_endings()}", *lines])
+
+
+def _format_interval(aggregate: Aggregate) -> str | None:
+    limits = aggregate.interval
+    return None if limits is None else f"[{_limit(limits.low)}, {_limit(limits.high)}]"
+
+
+def _reaches(value: float | None, floor: float, spec: MetricSpec) -> bool:
+    """Whether a floor is reached; for what is better when lower, a floor is a ceiling."""
+    if value is None:
+        return False
+    over = value - floor if spec.entry.better is Better.LOWER else floor - value
+    return over <= _ROUNDING
+
+
+def _describe_floor(value: float | None, floor: float | None, spec: MetricSpec) -> str:
+    if floor is None:
+        return "none"
+    if value is None:
+        return f"{floor:g}, not measured"
+    return f"{floor:g}, {'reached' if _reaches(value, floor, spec) else 'missed'}"
 
 
 def count_scored(run: RunResult, spec: MetricSpec) -> str:

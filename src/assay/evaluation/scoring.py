@@ -35,6 +35,7 @@ from assay.evaluation.run_metrics import (
     floors_of,
     leading_tier,
 )
+from assay.evaluation.until_sure import describe_stop
 from assay.hashing import content_hash
 from assay.metrics import outcomes
 from assay.metrics.aggregate import Aggregate, Instrument, Scores, aggregate, breakdown, scores_of
@@ -236,6 +237,7 @@ def score_run(
         rates=rates,
         floors=floors_of(dataset),
         caveats=(
+            *_describe_test(manifest, scores),
             *caveats.bounds_caveat(aggregates),
             *_find_caveats(sheet, scores),
             *cluster_caveat(manifest.clusters, len(manifest.case_ids)),
@@ -245,6 +247,27 @@ def score_run(
         result_hash=result_hash(sheet.cases, scores),
     )
     return replace(result, caveats=(*result.caveats, *caveats.run_metric_caveats(result.run_metrics)))
+
+
+def _describe_test(manifest: RunManifest, scores: Mapping[MetricSpec, PerCase]) -> list[Caveat]:
+    """Say what the run's sequential test decided, where it has one."""
+    if not manifest.until_sure:
+        return []
+    return describe_stop(manifest, scores[MetricSpec.parse(manifest.until_sure["metric"])])
+
+
+def score_metric(dataset: Dataset, manifest: RunManifest, cases: Sequence[CaseResult]) -> dict[str, Outcome]:
+    """Score the cases whose repeats have all ended under the metric of the run's sequential test."""
+    ended = Counter(case.case_id for case in cases)
+    whole = {case for case, repeats in ended.items() if repeats == manifest.repeats}
+    spec = MetricSpec.parse(manifest.until_sure["metric"])
+    part = replace(
+        manifest,
+        metrics=(str(spec),),
+        case_ids=tuple(case for case in manifest.case_ids if case in whole),
+    )
+    sheet = _Sheet(dataset, part, tuple(case for case in cases if case.case_id in whole))
+    return dict(sheet.average(spec)) if whole else {}
 
 
 def measure_further(dataset: Dataset, result: RunResult, specs: Sequence[MetricSpec]) -> dict[MetricSpec, Aggregate]:

@@ -331,6 +331,8 @@ class RunManifest:
     """What is known of metrics that a package or program added, by name: a run is read also where they are not."""
     clusters: Mapping[str, str] = field(default_factory=dict)
     """The cluster of each case that belongs together with others, such as those of one session."""
+    until_sure: Mapping[str, Any] = field(default_factory=dict)
+    """The sequential test that may end the run early: metric, rule, seed and the baseline's values; empty: none."""
     started_at: datetime
     host: str = ""
 

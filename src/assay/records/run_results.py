@@ -58,6 +58,8 @@ class CaveatKind(StrEnum):
     """More requests were made than cases."""
     PARTIAL = "partial"
     """The run covers only a part of the dataset: a sample, or a budget that ended it."""
+    STOPPED_EARLY = "stopped_early"
+    """A sequential test ended the run before its last case; its numbers are not those of a full run."""
     PLACEMENT = "placement"
     """Results that could not be placed in the documents."""
     SEAL = "seal"

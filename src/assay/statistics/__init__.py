@@ -5,6 +5,7 @@
 - `intervals`: confidence intervals of means, proportions, differences and ratios.
 - `independent_samples`: two groups, one group against the rest, change points.
 - `sequential`: tests that may be looked at after every vote.
+- `paired_sequential`: the same for two systems over the same cases.
 - `online_tests`: interleaving, sample-ratio check, Beta-Binomial comparison, expected clicks.
 - `agreement`: agreement of raters and of rankings.
 - `calibration`: calibration of judges, and means corrected by human labels.
@@ -63,6 +64,7 @@ from assay.statistics.online_tests import (
     sign_test_of,
     team_draft,
 )
+from assay.statistics.paired_sequential import PairedDecision, PairedEProcess
 from assay.statistics.paired_tests import (
     EffectSize,
     PermutationTest,
@@ -113,6 +115,8 @@ __all__ = [
     "GaussianSprt",
     "GaussianSprtRule",
     "Interval",
+    "PairedDecision",
+    "PairedEProcess",
     "Pairs",
     "PermutationTest",
     "PpiMean",

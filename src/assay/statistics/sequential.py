@@ -90,8 +90,8 @@ class EProcess:
         return state
 
     def _after(self, votes: Floats, may_decide: bool) -> Self:
-        better, worse = _paths(self.better_logs, votes), _paths(self.worse_logs, -votes)
-        futile = _paths(self.futile_logs, self.rule.effect - votes)
+        better, worse = stake_paths(self.better_logs, votes), stake_paths(self.worse_logs, -votes)
+        futile = stake_paths(self.futile_logs, self.rule.effect - votes)
         bound, futility_bound = self.rule.log_bound, self.rule.log_futility_bound
         end = _End(len(votes), None)
         if may_decide:
@@ -248,8 +248,8 @@ def log_mean_exp(logs: NDArray[np.float64]) -> Floats:
     return mean
 
 
-def _paths(before: tuple[float, ...], bets: Floats) -> NDArray[np.float64]:
-    """The sums of logarithms after each vote; added one by one, so that batches and single votes agree bit for bit."""
+def stake_paths(before: tuple[float, ...], bets: Floats) -> NDArray[np.float64]:
+    """Sums of logarithms by vote and stake; added one by one, so that batches and single votes agree bit for bit."""
     gains = np.log1p(bets[:, None] * STAKES)
     paths: NDArray[np.float64] = np.add.accumulate(np.vstack([before, gains]), axis=0)[1:]
     return paths

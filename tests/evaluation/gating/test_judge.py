@@ -113,6 +113,7 @@ def test_what_could_not_be_asked_is_a_verdict_that_does_not_pass() -> None:
 def test_every_dataset_has_at_least_the_rules_of_every_gate() -> None:
     assert [rule.name for rule in rules_of("docs")] == [
         "seal",
+        "stopped-early",
         "coverage",
         "answers",
         "floor",

@@ -16,10 +16,14 @@ import pytest
 from starlette.routing import Route
 from starlette.testclient import TestClient
 from tests.analysis.made import session
+from tests.evaluation.made import golden, good, nothing
 from tests.server.pages.filled import FLAG, NOTES, QUESTION, STRANGE, many_sessions
 from tests.server.serving import FOREIGN, OWN, bearer, reaching, services_at
 
 from assay.analysis.prompts import PromptBook, with_sentence
+from assay.evaluation.readings import reading_of
+from assay.evaluation.running.early_stopping import SureAgainst
+from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import Running
 from assay.evaluation.running.runner import run as run_system
 from assay.judging.prompts import read_bundled
@@ -440,6 +444,22 @@ def split_sessions(services: Services) -> None:
                 prompt_versions=("planner@0" if second else "planner@1",),
             )
             work.research.put(session, {})
+
+
+def test_a_run_that_was_stopped_early_is_marked_in_the_list(tmp_path: Path) -> None:
+    data = golden(40)
+    with services_at(tmp_path) as services, reaching(services, pages=True) as client:
+        where = Running(runs=services.shelf(OWN).runs_folder)
+        found = PythonFunction(lambda query, k: good(int(query.split()[1]))[:k])
+        missed = PythonFunction(lambda query, k: nothing(int(query.split()[1]))[:k])
+        control = run_system(data, missed, RunOptions(name="control"), where)
+        assert "stopped early" not in client.get("/evaluation/runs").text
+        against = SureAgainst(control=reading_of(control))
+        stopped = run_system(data, found, RunOptions(name="sure", against=against), where)
+        assert stopped.is_stopped_early
+        listed = client.get("/evaluation/runs").text
+        assert listed.count("stopped early") == 1
+        assert "Stopped early after" in client.get(f"/evaluation/runs/{stopped.run_id}").text
 
 
 def test_a_run_that_was_edited_shows_no_number_and_says_so(filled: Services, client: TestClient) -> None:

@@ -16,12 +16,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from assay import wiring
 from assay.cli.run_table import channel_table, describe_endings, table
-from assay.cli.runs import RunsOption, has_store, writing_rows
+from assay.cli.runs import RunsOption, has_store, lookup, writing_rows
 from assay.cli.surface import Surface, command
 from assay.errors import AssayError, InputError
 from assay.evaluation.datasets import ForScoring, for_scoring, load_dataset
 from assay.evaluation.results import RunResult
 from assay.evaluation.run_metrics import name_floors
+from assay.evaluation.running.early_stopping import SureAgainst
 from assay.evaluation.running.files import DEFAULT_RUNS, RunFolder, find_run
 from assay.evaluation.running.planning import NO_LIMIT, Budget, RunOptions
 from assay.evaluation.running.runner import LocalExecutor, Running, keep_row, refuse_unmeasured, run_dataset, sentence
@@ -56,7 +57,7 @@ MaxCasesOption = Annotated[
     int | None,
     typer.Option("--max-cases", metavar="N", help="At most N cases: a sample, the same ones every time."),
 ]
-SeedOption = Annotated[int | None, typer.Option("--seed", help="Of the sample.")]
+SeedOption = Annotated[int | None, typer.Option("--seed", help="Of the sample, and of the order with --until-sure.")]
 ResumeOption = Annotated[
     str | None, typer.Option("--resume", metavar="RUN|latest", help="Go on with a run that was stopped.")
 ]
@@ -69,6 +70,13 @@ NameOption = Annotated[str, typer.Option("--name", help="What to call the run.")
 AskingOption = Annotated[
     str | None,
     typer.Option("--asking", metavar="WHAT", help="Of a conversation: last (the default), user or conversation."),
+]
+UntilSureOption = Annotated[
+    bool, typer.Option("--until-sure", help="Stop when it is decided whether the system is better than --against.")
+]
+AgainstOption = Annotated[
+    str | None,
+    typer.Option("--against", metavar="FILE|RUN", help="With --until-sure: the baseline, as `assay gate` takes it."),
 ]
 TrecOption = Annotated[Path | None, typer.Option("--trec", metavar="FILE", help="Also write the rankings as a run.")]
 ExcludeOption = Annotated[
@@ -91,6 +99,16 @@ class _Given:
     budget: str | None
     asking: str | None
     max_cases: int | None
+    until_sure: bool
+    against: str | None
+
+    def __post_init__(self) -> None:
+        if self.until_sure != (self.against is not None):
+            missing = "--against" if self.until_sure else "--until-sure"
+            raise InputError(
+                f"{missing} is missing: --until-sure and --against BASELINE belong together",
+                remedy="Give both, or neither.",
+            )
 
 
 def register(app: typer.Typer) -> None:
@@ -116,6 +134,8 @@ def register(app: typer.Typer) -> None:
         trec: TrecOption = None,
         exclude_unresolved: ExcludeOption = False,
         asking: AskingOption = None,
+        until_sure: UntilSureOption = False,
+        against: AgainstOption = None,
     ) -> None:
         """Run systems over a dataset and measure them; every case is kept, so a stopped run can go on."""
         _remove_earlier(trec, system)
@@ -133,6 +153,8 @@ def register(app: typer.Typer) -> None:
             budget=budget,
             asking=asking,
             max_cases=max_cases,
+            until_sure=until_sure,
+            against=against,
         )
         place = runs or surface.settings.runs_folder or DEFAULT_RUNS
         scored = for_scoring(found, exclude_unresolved=exclude_unresolved)
@@ -162,6 +184,11 @@ class _Doing(NamedTuple):
 
     def resume(self, wanted: str, systems: list[str]) -> RunResult:
         """Continue a run; options that are not given keep their first values."""
+        if self.given.against is not None:
+            raise InputError(
+                "--until-sure and --against are fixed when a run begins",
+                remedy="Leave both out with --resume: the run keeps its test.",
+            )
         folder = find_run(wanted, self.runs)
         there = RunFolder(folder).read_manifest()
         spec = systems[0] if systems else there.system
@@ -179,7 +206,15 @@ class _Doing(NamedTuple):
             asking=before.asking if given.asking is None else one_of(Asking)(given.asking, "--asking"),
             name=given.name,
             spec=spec,
+            against=self._against(),
+            until_sure=before.until_sure,
         )
+
+    def _against(self) -> SureAgainst | None:
+        if self.given.against is None:
+            return None
+        control = lookup(self.surface, self.runs).baseline(self.given.against)
+        return SureAgainst(control=control, metric=self.surface.settings.gate_metric or None)
 
     def _run(self, spec: str, options: RunOptions, resume: Path | None) -> RunResult:
         begun: list[RunManifest] = []
@@ -231,6 +266,7 @@ def _options_of(there: RunManifest) -> RunOptions:
         seed=there.seed,
         timeout_s=there.subject.get("timeout_s"),
         asking=Asking(there.subject.get("asking", Asking.LAST)),
+        until_sure=there.until_sure,
     )
 
 

@@ -1,6 +1,7 @@
 """Rules about the run alone: seals, coverage, answers and floors.
 
 - Seals.
+- Runs that were stopped early.
 - Coverage: enough cases were judged.
 - Answers: a system that answers must not decline most answerable questions.
 - Floors, and ceilings for what is better when lower.
@@ -18,6 +19,7 @@ from assay.evaluation.run_metrics import asks_quality
 from assay.metrics.catalog import Better
 from assay.metrics.spec import MetricSpec
 from assay.records.evaluations import OutcomeKind
+from assay.records.run_results import CaveatKind, caveats_about
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -43,6 +45,29 @@ def judge_seals(question: Question) -> Iterator[RuleVerdict]:
                 about=side,
                 status=Status.INCONCLUSIVE,
                 sentence=f"the {side} {reading.name} has no seal: whether it was edited cannot be told; {remedy}",
+            )
+
+
+# --- Runs that were stopped early ---
+#
+# Their cases end where the difference was clear, so means, floors and p-values over them are not those of the dataset.
+# What their own test decided is named; a pull request is decided by a run over all cases.
+
+EARLY_RULE = "stopped early"
+
+
+@gate_rule("stopped-early", quality=False)
+def judge_early_stop(question: Question) -> Iterator[RuleVerdict]:
+    """One verdict for each side that a sequential test ended."""
+    for side, reading in (("run", question.run), ("baseline", question.baseline)):
+        for caveat in () if reading is None else caveats_about(reading.caveats, CaveatKind.STOPPED_EARLY):
+            yield RuleVerdict(
+                rule=EARLY_RULE,
+                about=side,
+                status=Status.INCONCLUSIVE,
+                sentence=f"the {side} {'' if reading is None else reading.name} was ended by --until-sure: "
+                f"{caveat.sentence} Run it over all cases",
+                evidence={"cases": caveat.count, "of": caveat.of},
             )
 
 

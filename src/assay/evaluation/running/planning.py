@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import BadValue, NotCovered, NothingMeasured
+from assay.errors import BadValue, NotComparable, NotCovered, NothingMeasured
 from assay.evaluation.placement import COPIES, PLACING, copies_in
+from assay.evaluation.readings import differing, limit_instrument
 from assay.evaluation.run_metrics import default_metrics, floors_of, measurable
+from assay.evaluation.running.early_stopping import SureAgainst, SurePlan, plan_test
 from assay.evaluation.scoring import clusters_of, instrument_of
 from assay.metrics.aggregate import DEFINITIONS
 from assay.metrics.catalog import describe_added
@@ -115,6 +117,10 @@ class RunOptions:
     """What is sent as the query where a question is part of a conversation."""
     instrument: Mapping[str, Any] = field(default_factory=dict)
     """What else moves the numbers, such as cases that were left out."""
+    against: SureAgainst | None = None
+    """What the run is compared with while it runs, to stop when that is decided; None: all cases are asked."""
+    until_sure: Mapping[str, Any] = field(default_factory=dict)
+    """The test that a run was begun with, for a run that goes on; it replaces `against`."""
 
     def __post_init__(self) -> None:
         if self.repeats < 1:
@@ -139,13 +145,16 @@ def plan_run(
     k = _depth(specs, options.k)
     case_ids = sample_cases(dataset.cases, options.sample, options.seed)
     asked = set(case_ids)
+    instrument = _instrument(dataset, specs, k, options)
+    clusters = clusters_of([case for case in dataset.cases if case.id in asked])
+    test, case_ids = _plan_test(options, specs, case_ids, clusters, instrument)
     return RunManifest(
         run_id=run_id,
         name=options.name or options.spec or system.name,
         dataset=dataset.name,
         dataset_version=dataset.version,
         system=options.spec or system.name,
-        instrument=_instrument(dataset, specs, k, options),
+        instrument=instrument,
         subject=_subject(dataset, system, options),
         metrics=tuple(map(str, specs)),
         k=k,
@@ -154,10 +163,37 @@ def plan_run(
         seed=options.seed,
         case_ids=case_ids,
         own_metrics=describe_added(spec.name for spec in specs),
-        clusters=clusters_of([case for case in dataset.cases if case.id in asked]),
+        clusters=clusters,
+        until_sure=test,
         started_at=at,
         host=host,
     )
+
+
+def _plan_test(
+    options: RunOptions,
+    specs: Sequence[MetricSpec],
+    case_ids: tuple[str, ...],
+    clusters: Mapping[str, str],
+    instrument: Mapping[str, Any],
+) -> SurePlan:
+    """The sequential test of a run and the order of its cases; without a test, no test and the dataset's order."""
+    if options.until_sure:
+        first = list(options.until_sure["control"])
+        known = set(first)
+        return SurePlan(dict(options.until_sure), (*first, *(case for case in case_ids if case not in known)))
+    if options.against is None:
+        return SurePlan({}, case_ids)
+    control = options.against.control
+    plan = plan_test(options.against, specs, case_ids, clusters, options.seed)
+    deciding = [plan.test["metric"]]
+    changed = differing(limit_instrument(control.instrument, deciding), limit_instrument(instrument, deciding))
+    if changed:
+        raise NotComparable(
+            f"the baseline {control.name} was measured with another instrument: {'; '.join(map(str, changed))}",
+            remedy="Run the baseline again over the same dataset with the same metrics.",
+        )
+    return plan
 
 
 def _depth(specs: Sequence[MetricSpec], asked: int | None) -> int:
@@ -271,6 +307,8 @@ def _find_needed_documents(dataset: Dataset, case_ids: Sequence[str]) -> dict[st
 
 
 def tasks_of(dataset: Dataset, manifest: RunManifest) -> list[tuple[Case, int]]:
-    """Every case of every repeat, in order."""
+    """Every case of every repeat, in order; where a test may end the run, all repeats of a case follow each other."""
     known = {case.id: case for case in dataset.cases}
+    if manifest.until_sure:
+        return [(known[case_id], repeat) for case_id in manifest.case_ids for repeat in range(manifest.repeats)]
     return [(known[case_id], repeat) for repeat in range(manifest.repeats) for case_id in manifest.case_ids]

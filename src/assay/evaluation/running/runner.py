@@ -32,6 +32,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -44,6 +45,7 @@ from assay.evaluation.datasets.validation import ForScoring, for_scoring
 from assay.evaluation.readings import differing
 from assay.evaluation.result_rows import INTERVAL_OF, RANKING_COLUMNS, Writing, further_columns
 from assay.evaluation.results import RunResult, with_skipped
+from assay.evaluation.running.early_stopping import SureWatch
 from assay.evaluation.running.files import Journal, RunFolder, naming_the_file
 from assay.evaluation.running.own_memory import evidence_of_run
 from assay.evaluation.running.planning import (
@@ -55,7 +57,7 @@ from assay.evaluation.running.planning import (
     plan_run,
     tasks_of,
 )
-from assay.evaluation.scoring import score_run
+from assay.evaluation.scoring import score_metric, score_run
 from assay.private_files import make_private_folder
 from assay.records.access import FileKind
 from assay.records.datasets import Case, Dataset
@@ -200,6 +202,7 @@ def _check_resumable(folder: Path, planned: RunManifest) -> RunManifest:
         *(["cases"] if there.case_ids != planned.case_ids else []),
         *(f"instrument {difference}" for difference in differing(there.instrument, planned.instrument)),
         *(f"subject {difference}" for difference in differing(there.subject, planned.subject)),
+        *(f"test {difference}" for difference in differing(there.until_sure, planned.until_sure)),
     ]
     if changed:
         raise InputError(
@@ -229,6 +232,7 @@ class _Loop:
         self._own = threading.local()
         self._asked = itertools.count()
         self._askers: list[Asker] = []
+        self._watch = SureWatch(manifest, partial(score_metric, dataset, manifest)) if manifest.until_sure else None
 
     def results(self, folder: Path | None) -> tuple[CaseResult, ...]:
         """Every case that has a result, old and new."""
@@ -241,6 +245,8 @@ class _Loop:
             )
             for result in done.values():
                 self._spending.add(result)
+            if self._watch is not None:
+                self._watch.add(done.values())
             left = [task for task in self._tasks if (task.case.id, task.repeat) not in done]
             if left and folder is not None:
                 # What was computed from fewer cases is no longer this run's result.
@@ -281,6 +287,8 @@ class _Loop:
         for task in tasks:
             if not self._spending.allows_another(self._running.clock.monotonic() - begun):
                 return
+            if self._watch is not None and self._watch.decided:
+                return
             yield task
 
     def _perform(self, task: CaseTask) -> CaseResult:
@@ -294,6 +302,8 @@ class _Loop:
 
     def _note(self, done: int, result: CaseResult) -> None:
         self._spending.add(result)
+        if self._watch is not None:
+            self._watch.add([result])
         if self._running.on_case is not None:
             self._running.on_case(done, len(self._tasks), result)
 
@@ -404,8 +414,11 @@ def _check_max_cases(max_cases: int, options: RunOptions) -> None:
 def keep_row(result: RunResult, dataset: Dataset, writing: Writing) -> str:
     """Write a row of the run to a store, and whose it is.
 
-    A store that cannot take it costs the note that is returned, not the run.
+    A store that cannot take it costs the note that is returned, not the run. A run that was stopped early has no row:
+    rows are read side by side as those of whole runs.
     """
+    if result.is_stopped_early:
+        return "The store has no row of this run: it was stopped early."
     try:
         with writing() as work:
             work.owned_files.claim(FileKind.RUN, result.run_id)

@@ -13,13 +13,14 @@ from starlette.responses import Response
 
 from assay.access import acts
 from assay.errors import AssayError, BadValue, BrokenSeal
-from assay.evaluation.comparison import Compared, compare_readings, is_loss, leading
+from assay.evaluation.comparison import compare_readings, is_loss, leading
 from assay.evaluation.recommendations import advise
 from assay.evaluation.reporting import Report
 from assay.evaluation.reporting import wording as report_wording
 from assay.evaluation.reporting.markdown import find_query
 from assay.evaluation.reporting.page import draw_funnel, draw_intervals, draw_latency
 from assay.presentation import charts
+from assay.records.run_results import CaveatKind
 from assay.server.pages import filters
 from assay.server.pages.page import LastFew, Page, Pages, PageView, go_to
 
@@ -48,6 +49,8 @@ class RunLine(NamedTuple):
     """Values by metric; None: the run was not finished, or its files were edited."""
     edited: bool = False
     """Whether one of its files was changed after Assay wrote it; its numbers are then hidden."""
+    stopped_early: bool = False
+    """Whether a sequential test ended the run: its numbers are not those of a full run."""
 
 
 @pages.get("/evaluation/runs", acts.RUN_READ)
@@ -96,6 +99,7 @@ def _line(folder: RunFolder) -> RunLine | None:
         return None
     return RunLine(
         edited=edited,
+        stopped_early=any(_is_early_stop(caveat) for caveat in (result or {}).get("caveats", ())),
         run_id=manifest.run_id,
         name=manifest.name,
         dataset=manifest.dataset,
@@ -104,6 +108,11 @@ def _line(folder: RunFolder) -> RunLine | None:
         cases=len(manifest.case_ids),
         values=None if result is None else {name: metric.get("value") for name, metric in result["metrics"].items()},
     )
+
+
+def _is_early_stop(caveat: object) -> bool:
+    """Whether a caveat of a result's file says so; those of version 0.1 are sentences."""
+    return isinstance(caveat, dict) and caveat.get("kind") == CaveatKind.STOPPED_EARLY
 
 
 @pages.get("/evaluation/runs/compare", acts.RUN_READ)
@@ -124,7 +133,7 @@ def compare_runs(view: PageView) -> Page | Response:
         context={
             "found": found,
             "figure": charts.changes(shown) if shown else None,
-            "verdict": _verdict(found),
+            "verdict": found.verdict(),
             "moved_by": leading(list(found.metrics)),
             "is_loss": is_loss,
         },
@@ -133,19 +142,6 @@ def compare_runs(view: PageView) -> Page | Response:
 
 def _limits(interval: Any) -> tuple[float | None, float | None]:
     return (None, None) if interval is None else (interval.low, interval.high)
-
-
-def _verdict(found: Compared) -> str:
-    """Return the result of a comparison as a sentence."""
-    metrics_by_verdict: dict[str, list[str]] = {}
-    for name, metric in found.metrics.items():
-        metrics_by_verdict.setdefault(metric.comparison.verdict, []).append(name)
-    lists = {verdict: ", ".join(names) for verdict, names in metrics_by_verdict.items()}
-    parts = [f"{verdict} on {lists[verdict]}" for verdict in ("worse", "better") if verdict in lists]
-    withheld = f" No verdict on {lists['withheld']}: see below." if "withheld" in lists else ""
-    if parts:
-        return f"{found.treatment.name} is {'; '.join(parts)}.{withheld}"
-    return withheld.strip() or "No difference that these queries could tell from chance."
 
 
 @pages.get("/evaluation/runs/{run_id}", acts.RUN_READ)

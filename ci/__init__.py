@@ -1,0 +1,1 @@
+"""Pieces for continuous integration that are not part of the installed package."""
