@@ -198,7 +198,7 @@ MEMORY_COMMANDS = (
     with_memory("token revoke t_0", 3),
     with_memory("token sessions"),
     with_memory("token end s_0", 3),
-    with_memory("audit"),
+    with_memory("audit-log"),
     with_memory("rescan"),
     with_memory("retention run --dry-run"),
     with_memory("retention restore nothing.jsonl", 3),

@@ -1551,19 +1551,19 @@ AUDITING = (
     Examples(
         "audit.list",
         (
-            Example(given={}, argv=("audit",), prepare=make_spare),
+            Example(given={}, argv=("audit-log",), prepare=make_spare),
             Example(
                 given={"action": "token.", "target": "<spare>", "since": "2020-01-31", "limit": 1},
-                argv=("audit", "--action", "token.", "--target", "<spare>", "--since", "2020-01-31", "--limit", "1"),
+                argv=("audit-log", "--action", "token.", "--target", "<spare>", "--since", "2020-01-31", "--limit", "1"),
                 prepare=make_spare,
             ),
-            Example(given={"limit": 1}, argv=("audit", "--limit", "1")),
-            Example(given={"limit": 201}, argv=("audit", "--limit", "201")),
-            Example(given={"since": "soon"}, argv=("audit", "--since", "soon")),
-            Example(given={"cursor": "made-up"}, argv=("audit", "--cursor", "made-up")),
+            Example(given={"limit": 1}, argv=("audit-log", "--limit", "1")),
+            Example(given={"limit": 201}, argv=("audit-log", "--limit", "201")),
+            Example(given={"since": "soon"}, argv=("audit-log", "--since", "soon")),
+            Example(given={"cursor": "made-up"}, argv=("audit-log", "--cursor", "made-up")),
         ),
     ),
-    Examples("audit.check", (Example(given={}, argv=("audit",), prepare=make_spare),)),
+    Examples("audit.check", (Example(given={}, argv=("audit-log",), prepare=make_spare),)),
 )
 SECRET = "AKIA" + "IOSFODNN7EXAMPLE"
 

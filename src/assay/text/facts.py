@@ -37,7 +37,7 @@ from assay.text.relations import (
 from assay.text.terms import normalise_phrase, stems_of, words
 from assay.text.wording import MONTHS, wording, words_of
 
-FACTS_VERSION = "1"
+FACTS_VERSION = "2"
 """Of these rules. Stored facts that were read by another version are read again by `assay index compact`."""
 MOST_FACTS = 200
 """Facts read of one text; a longer document has its first ones."""

@@ -103,6 +103,8 @@ class Agreement:
     framed: bool = False
     """A sentence of the new text differs from one of the old by what was put in place of something else, or both count
     the same thing with other numbers."""
+    denials: tuple[str, ...] = ()
+    """Those contradictions by which one text denies what the other states: negations, restrictions, opposites."""
     exchanged: str = ""
     """Two that act on each other, in statements that differ otherwise: `A calls B when`, `B calls A once`."""
 
@@ -110,6 +112,12 @@ class Agreement:
     def agrees(self) -> bool:
         """Whether nothing in the new text contradicts the old one."""
         return not self.contradictions
+
+    @property
+    def only_denies(self) -> bool:
+        """Whether both texts say the same, except that one of them denies it."""
+        others = set(self.contradictions) - set(self.denials)
+        return bool(self.denials) and not others and not (self.doubtful or self.lacks_facts or self.adds_facts)
 
     @property
     def adds(self) -> bool:
@@ -182,12 +190,14 @@ def compare_statements(old: str, new: str) -> Agreement:
         return TOO_LONG
     pairs, alone = _correspondence(before, after)
     added, conflicts = _facts(before, after, pairs)
-    contradictions, exchanged = [*conflicts, *_denials(before, after)], ""
+    denials = list(_denials(before, after))
+    contradictions, exchanged = [*conflicts, *denials], ""
     doubts: list[str] = []
     swaps: list[str] = []
     for pair in pairs:
         polarity = _polarity(pair, before, after)
         (contradictions if pair.close else doubts).extend(polarity)
+        denials += polarity if pair.close else []
         (contradictions if _is_telling(pair, before, after) else swaps).extend(_swaps(pair, before, after))
         order = _order(pair)
         if order is not None and order.is_statement(pair):
@@ -202,6 +212,7 @@ def compare_statements(old: str, new: str) -> Agreement:
     return Agreement(
         contradictions=tuple(dict.fromkeys(contradictions)),
         additions=tuple(dict.fromkeys(additions)),
+        denials=tuple(dict.fromkeys(denials)),
         doubtful=bool(doubts or swaps),
         lacks_facts=any(not _is_one(fact) for fact in _find_unmatched(before, after)),
         adds_facts=any(not _is_one(fact) for fact in _find_unmatched(after, before)),
