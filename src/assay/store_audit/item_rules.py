@@ -13,14 +13,16 @@ from typing import NamedTuple
 from assay.errors import InputError
 from assay.formats.memory_files.reading import title_of
 from assay.memory.saving.drafts import mask_secrets, remove_hidden_text
+from assay.memory.saving.openings import ALL_VERBS, find_opening
 from assay.memory.saving.options import REJECT_BELOW, score_quality
 from assay.memory.saving.spam_filter import Doubt, find_doubts, match_orders
 from assay.memory.saving.telling_words import tells_something
 from assay.records import Draft, Format
 from assay.records.store_audits import EvidencePart, StoreFault, StoreFinding, StoreItem
 from assay.store_audit.self_feeding import find_set_phrase
+from assay.text.relations import SINGLE_NOUNS, VERB_RELATIONS
 from assay.text.secrets import mask_text
-from assay.text.terms import words
+from assay.text.terms import stems_of, words
 from assay.text.wording import words_of
 
 EXCERPT = 160
@@ -32,6 +34,7 @@ _ABOUT_ORDERS = re.compile(
     r"|test(?:s|ed)? (?:case|prompt|string)|payload|vulnerab\w*|exploit\w*|phrases?|wording|patterns?|example)\b",
     re.IGNORECASE,
 )
+_ENTRY = re.compile(r"(?P<name>[A-Za-z][\w -]{0,40}?)\s*[:=]\s")
 _TALK = frozenset(
     words_of(
         "user users assistant human bot ai agent said says say asked asks ask greeted greets greeting replied reply "
@@ -189,8 +192,27 @@ def _find_junk(checked: CheckedItem) -> Iterator[StoreFinding]:
 
 
 def _tells_more_than_talk(checked: CheckedItem) -> bool:
-    """Whether a text names two things besides users, assistants, messages and runs of programs."""
-    # The title of an entity says what its observations are about.
-    own = checked.item.title
+    """Whether a text names two things besides users, assistants, messages and runs of programs.
+
+    Under a title of the store, such as the name of an entity, one thing is enough: `vegan` of an entity `Ada`.
+    """
     rest = " ".join(word for word in words(checked.clean) if word not in _TALK)
-    return tells_something(own, rest) if own else tells_something("", rest)
+    # A title that asks makes one thing enough, and this one names none itself.
+    return tells_something("?" if checked.item.title else "", rest)
+
+
+def title_in_question(checked: CheckedItem) -> str:
+    """Return the title that says what a text is about; empty where the text says so itself.
+
+    `Likes tea` is about the entity that it is an observation of; `Petra likes tea` is not about the heading above it.
+    """
+    if not checked.item.title:
+        return ""
+    text = checked.clean.strip()
+    lowered = f" {text[:1].lower()}{text[1:200]} "
+    begins_with_verb = any(verb.pattern.match(lowered) for verb in VERB_RELATIONS)
+    is_order = not find_opening(text) and not ALL_VERBS.isdisjoint(stems_of(words(text)[:1]))
+    # `Port: 80` is a line about the thing that stands above it; `relay: owner Petra` names its thing.
+    entry = _ENTRY.match(text)
+    is_property = entry is not None and not SINGLE_NOUNS.isdisjoint(stems_of(words(entry["name"])[-1:]))
+    return checked.item.title if begins_with_verb or is_order or is_property else ""

@@ -8,23 +8,23 @@ both texts have, with a profile of its own (`LEXICAL_PROFILE`), as every embedde
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from assay.embedding.protocol import SimilarityProfile
 from assay.memory.saving.agreement import LONGEST_COMPARED
-from assay.memory.saving.neighbours import Pair, Verdict, compare_texts, decide_pair
+from assay.memory.saving.neighbours import LABELLED, Pair, Verdict, compare_texts, decide_pair
 from assay.memory.saving.options import SaveOptions
 from assay.memory.saving.subjects import Labelled
 from assay.records.store_audits import StoreFault, StoreFinding
-from assay.store_audit.item_rules import CheckedItem, show
+from assay.store_audit.item_rules import CheckedItem, show, title_in_question
 from assay.store_audit.outdated_marks import is_marked
 from assay.store_audit.self_feeding import normalise_entry
 from assay.text.wording import FUNCTION_WORDS, wording
 
-LEXICAL_PROFILE = SimilarityProfile(duplicate=0.85, merge=0.7, related=0.5)
+LEXICAL_PROFILE = SimilarityProfile(duplicate=0.9, merge=0.8, related=0.6)
 """Where the share of common content words begins to mean something; set on the development half of `bench/audit.py`."""
 RARE_WORDS = 8
 """Words of a memory by which others are nominated, its rarest."""
@@ -50,8 +50,7 @@ def find_exact_copies(items: Sequence[CheckedItem]) -> Iterator[StoreFinding]:
     first: dict[tuple[str, str, str], CheckedItem] = {}
     for checked in items:
         said = normalise_entry(checked.clean)
-        # The same words under another name are about something else: an entity `Bob` with `likes tea`.
-        key = (checked.item.owner, normalise_entry(checked.item.title), said)
+        key = (checked.item.owner, normalise_entry(title_in_question(checked)), said)
         original = first.setdefault(key, checked)
         if original is not checked:
             yield _duplicate(checked, original, "the same words", "every word is the same, in the same order")
@@ -94,14 +93,18 @@ class _Words:
     def nominate(self, place: int, most: int) -> list[tuple[float, int]]:
         """Return the earlier memories most like one, with their similarity."""
         rarest = sorted(self.of_items[place], key=lambda word: (len(self.holders[word]), word))[:RARE_WORDS]
-        votes: Counter[int] = Counter()
+        votes: dict[int, float] = defaultdict(float)
         for word in rarest:
-            if len(self.holders[word]) <= MOST_SHARING:
-                votes.update(other for other in self.holders[word] if other < place)
-        likely = [other for other, _ in votes.most_common(4 * most)]
-        found = [(self.share(place, other), other) for other in likely]
-        least = LEXICAL_PROFILE.related * 0.66
-        return sorted(((share, other) for share, other in found if share >= least), reverse=True)[:most]
+            holders = self.holders[word]
+            if len(holders) <= MOST_SHARING:
+                for other in holders:
+                    if other < place:
+                        # Who shares a rare word is more likely about the same thing than who shares several usual ones.
+                        votes[other] += 1 / len(holders)
+        likely = sorted(votes, key=lambda other: (-votes[other], other))
+        least = LEXICAL_PROFILE.related * LABELLED
+        found = ((self.share(place, other), other) for other in likely[: 4 * most])
+        return [(share, other) for share, other in found if share >= least][:most]
 
 
 def _content(checked: CheckedItem) -> frozenset[str]:
@@ -145,7 +148,7 @@ def is_dated(one: CheckedItem, other: CheckedItem) -> bool:
 
 
 def _label(checked: CheckedItem) -> Labelled:
-    return Labelled(title=checked.item.title or UNTITLED, body=checked.clean)
+    return Labelled(title=title_in_question(checked) or UNTITLED, body=checked.clean)
 
 
 def find_pair_faults(near: Iterator[NearPair]) -> Iterator[StoreFinding]:

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 LARGEST = 64_000_000
 """Bytes of one point."""
+SHORTEST_VECTOR = 16
+"""Numbers one after the other that are taken for a vector."""
 DEEPEST = 50
 """Lists and objects inside each other."""
 
@@ -62,7 +64,7 @@ class _Machine:
             if opcode == b".":
                 return self.pop()
             if opcode == b"G":
-                self.skip_floats()
+                self.read_floats()
                 continue
             act = _ACTS.get(opcode)
             if act is None:
@@ -76,12 +78,17 @@ class _Machine:
         self.at += count
         return found
 
-    def skip_floats(self) -> None:
-        """Read a run of numbers as one: a vector has hundreds of them, each of nine bytes."""
+    def read_floats(self) -> None:
+        """Read a run of numbers; a long one is a vector, which has hundreds of them, each of nine bytes."""
+        start = self.at - 1
         self.take(8)
         while self.data[self.at : self.at + 1] == b"G":
             self.take(9)
-        self.stack.append(FloatRun())
+        count = (self.at - start) // 9
+        if count >= SHORTEST_VECTOR:
+            self.stack.append(FloatRun())
+        else:
+            self.stack += [struct.unpack_from(">d", self.data, start + 9 * place + 1)[0] for place in range(count)]
 
     def number(self, form: str) -> Any:
         [found] = struct.unpack(form, self.take(struct.calcsize(form)))
