@@ -21,7 +21,6 @@ from assay.store_audit.auditor import audit_store, read_store
 from bench.audit_stores import AS_OF, PlantedMemory, all_kinds, key_of, plant, write_store
 from bench.audit_texts import HALVES
 
-
 PAIRED = frozenset({StoreFault.DUPLICATE, StoreFault.CONTRADICTION})
 
 

@@ -1,7 +1,7 @@
 """Templates of memories with and without faults, for `bench.audit`: two halves that share no template.
 
-`develop` was looked at while rules were set; `report` was written at the same time and not looked at before the figures
-were final. A template is filled with names that the program makes, so that no two memories share a subject unless a
+`develop` was looked at while rules were set; `report` was written at the same time and first run when they were set.
+A template is filled with names that the program makes, so that no two memories share a subject unless a
 fault is planted.
 """
 
@@ -10,37 +10,39 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from assay.text.wording import words_of
+
 HALVES = ("develop", "report")
 
-FIRST = (
-    "Ada Ben Carla Dmitri Elena Farid Greta Hugo Ines Jonas Katya Liam Mira Nadia Oskar Petra Quentin Rosa Stefan Tamar "
-    "Ursula Viktor Wanda Xenia Yusuf Zoe Anouk Bruno Celine Diego Esther Felix Gwen Hassan Irina Jakub Kenji Leila "
-    "Marco Nora"
-).split()
-LAST = (
+FIRST = words_of(
+    "Ada Ben Carla Dmitri Elena Farid Greta Hugo Ines Jonas Katya Liam Mira Nadia Oskar Petra Quentin Rosa Stefan "
+    "Tamar Ursula Viktor Wanda Xenia Yusuf Zoe Anouk Bruno Celine Diego Esther Felix Gwen Hassan Irina Jakub Kenji "
+    "Leila Marco Nora"
+)
+LAST = words_of(
     "Abel Brandt Castro Dvorak Eriksen Fontaine Gruber Haddad Ivanov Jansen Keller Lindqvist Moreau Nowak Okafor "
     "Petrov Quiroga Rossi Santos Tanaka Ulrich Varga Weber Xu Yamada Zimmer Aoki Bauer Conti Duarte Engel Farkas Greco "
     "Holm Ito Jung Kovac Lopez Mbeki Nyberg"
-).split()
-PREFIX = (
+)
+PREFIX = words_of(
     "amber birch cobalt delta ember fjord grove heron indigo jasper kelp lumen maple nimbus onyx pixel quartz ridge "
     "saffron tundra umber velvet willow xenon yarrow zephyr aspen basalt cedar dune echo flint garnet harbor iris "
     "juniper krill lotus meadow nectar"
-).split()
-SUFFIX = (
+)
+SUFFIX = words_of(
     "gateway billing search mailer ledger scheduler router archive crawler indexer planner tracker notifier importer "
     "exporter uploader renderer resolver balancer collector dispatcher encoder forwarder generator handler inspector "
     "joiner keeper loader monitor normalizer observer parser queue relay sampler translator updater validator watcher"
-).split()
-CITIES = (
+)
+CITIES = words_of(
     "Lisbon Oslo Kyoto Prague Nairobi Lima Dublin Seville Hanoi Tartu Quito Ghent Porto Malmo Turin Cork Bergen Graz "
     "Basel Leeds"
-).split()
-TOOLS = (
+)
+TOOLS = words_of(
     "Postgres Redis Kafka Terraform Grafana Ansible Vault Nomad Consul Envoy Nginx RabbitMQ Airflow Spark Flink Druid "
     "Superset Loki Tempo Jaeger"
-).split()
-FOODS = "lentils mushrooms figs anchovies tofu beetroot rye okra quinoa leeks plums radishes".split()
+)
+FOODS = words_of("lentils mushrooms figs anchovies tofu beetroot rye okra quinoa leeks plums radishes")
 
 
 class Pair(NamedTuple):
@@ -251,7 +253,9 @@ SELF_FEEDING: Mapping[str, tuple[str, ...]] = {
 
 NEAR_DUPLICATES: Mapping[str, tuple[Pair, ...]] = {
     "develop": (
-        Pair("The {service} service is deployed every {weekday}.", "Every {weekday} the {service} service is deployed."),
+        Pair(
+            "The {service} service is deployed every {weekday}.", "Every {weekday} the {service} service is deployed."
+        ),
         Pair(
             "{person} wants weekly reports about {service} as PDF.",
             "{person} wants the weekly reports about {service} as a PDF.",
@@ -271,7 +275,9 @@ NEAR_DUPLICATES: Mapping[str, tuple[Pair, ...]] = {
         ),
     ),
     "report": (
-        Pair("{person} reads the {service} alerts each {weekday}.", "Each {weekday} {person} reads the {service} alerts."),
+        Pair(
+            "{person} reads the {service} alerts each {weekday}.", "Each {weekday} {person} reads the {service} alerts."
+        ),
         Pair(
             "The {service} guide is kept in the {city} wiki.",
             "The guide for {service} is kept in the {city} wiki.",
@@ -307,7 +313,10 @@ STALE_PAIRS: Mapping[str, tuple[Pair, ...]] = {
         Pair("The timeout of {service} is {small} seconds.", "The timeout of {service} is now {port} seconds."),
         Pair("The manager of {person} is {person2}.", "The manager of {person} is now {person3}."),
         Pair("{service} is located in {city}.", "{service} is now located in {city2}."),
-        Pair("The version of {tool} in {service} is {digit}.{small}.", "The version of {tool} in {service} is now {digit2}.{small2}."),
+        Pair(
+            "The version of {tool} in {service} is {digit}.{small}.",
+            "The version of {tool} in {service} is now {digit2}.{small2}.",
+        ),
         Pair("{service} starts at {hour}:15.", "{service} now starts at {hour2}:45."),
     ),
 }

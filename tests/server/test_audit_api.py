@@ -107,7 +107,9 @@ def test_the_command_line_lists_pages_and_sessions(
     first = json.loads(run("audit-log", "--action", "token.", "--limit", "1", "--json", "--db", db).out)
     assert [(one["detail"]["name"], one["via"]) for one in first["entries"]] == [("web", "command line")]
     behind = first["next_cursor"]
-    [second] = json.loads(run("audit-log", "--action", "token.", "--cursor", behind, "--json", "--db", db).out)["entries"]
+    [second] = json.loads(run("audit-log", "--action", "token.", "--cursor", behind, "--json", "--db", db).out)[
+        "entries"
+    ]
     assert second["detail"]["name"] == "ci"
     assert "Nobody has signed in." in run("token", "sessions", "--db", db).out
     made = services.sign_ins.begin(text, "browser 10.0.0.7")

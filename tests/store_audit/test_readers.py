@@ -64,7 +64,13 @@ def test_a_store_that_is_no_store_is_refused_with_the_kinds(tmp_path: Path) -> N
 
 
 def test_what_cannot_be_read_is_counted_by_its_reason(tmp_path: Path) -> None:
-    lines = ['{"id": "a", "text": "The portal is blue."}', "{broken", "[1]", '{"id": "b"}', '{"id": "a", "text": "Twice."}']
+    lines = [
+        '{"id": "a", "text": "The portal is blue."}',
+        "{broken",
+        "[1]",
+        '{"id": "b"}',
+        '{"id": "a", "text": "Twice."}',
+    ]
     (tmp_path / "notes.jsonl").write_text("\n".join(lines), encoding="utf-8")
     store = read_store(tmp_path / "notes.jsonl")
     assert [item.key for item in store.items] == ["a", "line 5"]
@@ -88,7 +94,9 @@ def test_rows_that_only_the_log_of_a_database_has_are_read_and_the_log_stays(tmp
     path = make_store(StoreKind.LANGGRAPH, tmp_path)
     with closing(sqlite3.connect(path)) as writer:
         writer.execute("PRAGMA journal_mode = WAL")
-        writer.execute("INSERT INTO store VALUES ('memories.ada', 'late', '{\"content\": \"Written late.\"}', 0, 0, 0, 0)")
+        writer.execute(
+            "INSERT INTO store VALUES ('memories.ada', 'late', '{\"content\": \"Written late.\"}', 0, 0, 0, 0)"
+        )
         writer.commit()
         # The writer is still open, so its rows are in the log alone.
         shutil.copytree(tmp_path, tmp_path.with_name("copied"))
@@ -141,7 +149,7 @@ def test_pickled_data_of_every_protocol_is_read_and_a_text_exchanged(protocol: i
     found = read_point(data)
     assert found.payload == {**payload, "tags": ["a", [0.5, 1.5]]}
     changed = replace_text(data, "Ünïcode note", "Another note, which is longer than the first.")
-    assert pickle.loads(changed)["payload"]["data"].startswith("Another")  # noqa: S301 - made here
+    assert pickle.loads(changed)["payload"]["data"].startswith("Another")
     assert read_point(changed).payload["data"].startswith("Another")
     for cut in range(0, len(data) - 1, 97):
         with pytest.raises(UnreadablePickle):

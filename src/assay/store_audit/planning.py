@@ -63,8 +63,8 @@ def _resolve_copies(found: Mapping[str, Sequence[StoreFinding]]) -> dict[str, st
         if finding.fault is StoreFault.DUPLICATE and finding.other is not None
     }
     kept: dict[str, str] = {}
-    for key in copies:
-        seen, at = [key], copies[key]
+    for key, other in copies.items():
+        seen, at = [key], other
         while at in copies and at not in seen:
             seen.append(at)
             at = copies[at]

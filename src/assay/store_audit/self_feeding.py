@@ -24,14 +24,19 @@ _TALKS = r"(?:conversations?|sessions?|chats?|discussions?|interactions?|message
 _STORE = r"(?:memor(?:y|ies)|notes|records)"
 
 _RECALLED = (
-    (rf"{_I} (?:do |can |still |also |already |now |clearly )?(?:remember|recall|have noted|have stored|have saved) "
-    r"(?:that|from|you)\b"),
+    (
+        rf"{_I} (?:do |can |still |also |already |now |clearly )?(?:remember|recall|have noted|have stored|have saved) "
+        r"(?:that|from|you)\b"
+    ),
     rf"as {_I} (?:remember|recall)\b",
-    rf"(?:based on|according to|from|looking at|per|in) (?:my|our|the|your) (?:\w+ )?{_STORE}\b(?: of| from| about|,|:)",
+    (
+        rf"(?:based on|according to|from|looking at|per|in) (?:my|our|the|your) (?:\w+ )?{_STORE}\b"
+        r"(?: of| from| about|,|:)"
+    ),
     rf"(?:based on|according to|from|in) (?:my|our|your|the) {_PAST} {_TALKS}\b",
     r"(?:here(?:'s| is) what|here are the (?:things|facts)) (?:i|we) (?:remember|recall|know|have)\b",
     rf"(?:relevant|recalled|retrieved|stored|related|existing|known) (?:\w+ )?{_STORE}\b[^.\n]{{0,40}}:",
-    r"(?:memory|memories) (?:retrieved|recalled|found|context|search results?)\b[^.\n]{{0,40}}:",
+    r"(?:memory|memories) (?:retrieved|recalled|found|context|search results?)\b[^.\n]{0,40}:",
     r"you (?:have )?(?:previously|earlier|once|already) (?:told|mentioned|said|shared|asked|informed)\b",
     rf"in (?:a|our|an|the) {_PAST} {_TALKS},? you\b",
     r"\[?(?:memory|recall|recalled memory)(?: #?\d+)?\s*(?:\(|\|)\s*(?:score|relevance|similarity)\b",
@@ -44,13 +49,20 @@ _BOILERPLATE = (
     r"(?:i'm|i am|we are|we're) (?:just )?an? (?:ai|artificial intelligence|large language model|language model)\b",
     r"(?:i'm|i am) (?:sorry|afraid|unable|not able)\b[^.\n]{0,30}\b(?:can't|cannot|can not|but|to (?:help|assist|do))",
     r"i apologi[sz]e (?:for|that|if|but)\b",
-    r"i (?:don't|do not|cannot|can't) (?:have (?:access|the ability|any (?:memory|record|information))|access|browse)\b",
-    (r"(?:sure|certainly|of course|absolutely|great question|got it|understood|okay|no problem)[!,.][^.\n]{0,20}"
-    r"\b(?:here|i'll|i will|i've|i have|let me|i can|i'd|happy|thanks for)\b"),
+    (
+        r"i (?:don't|do not|cannot|can't) "
+        r"(?:have (?:access|the ability|any (?:memory|record|information))|access|browse)\b"
+    ),
+    (
+        r"(?:sure|certainly|of course|absolutely|great question|got it|understood|okay|no problem)[!,.][^.\n]{0,20}"
+        r"\b(?:here|i'll|i will|i've|i have|let me|i can|i'd|happy|thanks for)\b"
+    ),
     r"(?:how (?:can|may) i (?:help|assist)|is there anything else)\b",
     r"(?:i hope (?:this|that) helps|let me know if you (?:need|have|would|want)|feel free to (?:ask|reach))\b",
-    (r"(?:i'll|i will) (?:make sure to |be sure to |try to )?(?:remember|keep (?:that|this|it) in mind|note|store|save)"
-    r"\b"),
+    (
+        r"(?:i'll|i will) (?:make sure to |be sure to |try to )?"
+        r"(?:remember|keep (?:that|this|it) in mind|note|store|save)\b"
+    ),
     r"(?:thank you|thanks) for (?:sharing|letting me know|providing|telling me|the (?:information|update))\b",
 )
 _PROMPT_ECHO = (
