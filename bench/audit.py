@@ -85,7 +85,7 @@ def _run(kind: StoreKind, half: str, count: int, seed: int, misses: int) -> None
         items = read_store(path).items
     if audit.kind is not kind:
         raise RuntimeError(f"a {kind} store was taken for {audit.kind}")
-    score = Score(_match(kind, memories, items), audit)
+    score = Score(match_planted(kind, memories, items), audit)
     parts = " ".join(
         f"{fault} {_percent(score.recall(fault))}/{_percent(score.precision(fault))}" for fault in StoreFault
     )
@@ -102,7 +102,7 @@ def _run(kind: StoreKind, half: str, count: int, seed: int, misses: int) -> None
             print(f"  wrong {fault}: {text!r} ({why})")
 
 
-def _match(kind: StoreKind, memories: list[PlantedMemory], items: Sequence[StoreItem]) -> dict[str, PlantedMemory]:
+def match_planted(kind: StoreKind, memories: list[PlantedMemory], items: Sequence[StoreItem]) -> dict[str, PlantedMemory]:
     """Return the planted memories by the keys of the store; Markdown has no ids, but keeps their order."""
     if kind in (StoreKind.LETTA, StoreKind.AGENT_FILES):
         # Files are read by name, and each holds a stretch of the memories.

@@ -232,8 +232,8 @@ def _read_sentence(sentence: str, title: str) -> StatedFact | None:
         # "ETA: 15 min (export)" is about the export alone.
         narrowed = _NARROWED.match(value)
         value, scope = (narrowed["value"], narrowed["scope"]) if narrowed is not None else (value, "")
-        parts = _Parts(title, key["key"], value, RelationKind.SINGLE, scope=scope)
-        return _make(parts, text) if len(value) < 80 else None
+        setting = _Parts(title, key["key"], value, RelationKind.SINGLE, scope=scope)
+        return _make(setting, text) if len(value) < 80 else None
     text = text.rstrip(" .!")
     if HEDGES.search(text):
         return None

@@ -107,6 +107,15 @@ class _Machine:
             raise UnreadablePickle("nothing is left on the stack")
         return self.stack.pop()
 
+    def skip(self, count: int) -> None:
+        self.take(count)
+
+    def drop(self) -> None:
+        self.pop()
+
+    def drop_to_mark(self) -> None:
+        self.pop_to_mark()
+
     def pop_to_mark(self) -> list[Any]:
         if not self.marks:
             raise UnreadablePickle("there is no mark")
@@ -198,11 +207,11 @@ def _global(machine: _Machine) -> None:
 
 
 _ACTS: Mapping[bytes, Callable[[_Machine], None]] = {
-    b"\x80": lambda machine: machine.take(1) and None,
+    b"\x80": lambda machine: machine.skip(1),
     b"\x95": _Machine.skip_frame,
     b"(": lambda machine: machine.marks.append(len(machine.stack)),
-    b"0": lambda machine: machine.pop() and None,
-    b"1": lambda machine: machine.pop_to_mark() and None,
+    b"0": _Machine.drop,
+    b"1": _Machine.drop_to_mark,
     b"2": lambda machine: machine.stack.append(machine.stack[-1] if machine.stack else None),
     b"N": _push(lambda: None),
     b"\x88": _push(lambda: True),
