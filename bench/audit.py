@@ -102,7 +102,9 @@ def _run(kind: StoreKind, half: str, count: int, seed: int, misses: int) -> None
             print(f"  wrong {fault}: {text!r} ({why})")
 
 
-def match_planted(kind: StoreKind, memories: list[PlantedMemory], items: Sequence[StoreItem]) -> dict[str, PlantedMemory]:
+def match_planted(
+    kind: StoreKind, memories: list[PlantedMemory], items: Sequence[StoreItem]
+) -> dict[str, PlantedMemory]:
     """Return the planted memories by the keys of the store; Markdown has no ids, but keeps their order."""
     if kind in (StoreKind.LETTA, StoreKind.AGENT_FILES):
         # Files are read by name, and each holds a stretch of the memories.

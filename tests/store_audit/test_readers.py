@@ -121,6 +121,21 @@ def test_a_history_of_mem0_alone_gives_the_last_text_of_what_was_not_deleted(tmp
     assert [entry.reason for entry in store.unread] == ["a message, not a memory"]
 
 
+def test_names_that_mem0_links_by_are_no_memories_and_no_second_copy_of_a_text_is_left(tmp_path: Path) -> None:
+    path = make_store(StoreKind.MEM0, tmp_path)
+    stored = {"data": "The code is 4711-oak.", "text_lemmatized": "the code be 4711-oak", "created_at": "2025-01-01"}
+    entity = {"data": "Oak", "linked_memory_ids": ["p"]}
+    with closing(sqlite3.connect(next(path.rglob("storage.sqlite")))) as points, points:
+        for key, payload in (("p", stored), ("e", entity)):
+            points.execute("INSERT INTO points VALUES (?, ?)", (key, pickle_point(key, payload, [0.5])))
+    store = read_store(path)
+    assert [entry.reason for entry in store.unread] == ["an entity, not a memory"]
+    assert next(item for item in store.items if item.key == "p").metadata == {}
+    store.reader.rewrite(path, {"p": TextChange("The code is gone.")})
+    assert b"4711" not in next(path.rglob("storage.sqlite")).read_bytes()
+    assert next(item for item in read_store(path).items if item.key == "p").text == "The code is gone."
+
+
 class _Hostile:
     def __reduce__(self) -> tuple[object, tuple[str, ...]]:
         return os.mkdir, ("ran",)

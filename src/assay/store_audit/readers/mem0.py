@@ -12,7 +12,7 @@ from pathlib import Path
 
 from assay.records.store_audits import StoreItem, StoreKind, UnreadEntry
 from assay.storage.foreign_sqlite import ForeignDatabase, change_foreign, find_log_files, is_sqlite, open_foreign
-from assay.store_audit.readers.pickled_points import UnreadablePickle, read_point, replace_text
+from assay.store_audit.readers.pickled_points import PickledPoint, UnreadablePickle, read_point, replace_text
 from assay.store_audit.readers.protocol import Changes, newest_of, owner_of
 
 POINTS_FILE = "storage.sqlite"
@@ -20,7 +20,11 @@ DATABASES = frozenset({".sqlite", ".db", ".sqlite3"})
 OWN_COLLECTIONS = frozenset({"mem0migrations"})
 """Collections in which mem0 keeps notes for itself."""
 _TEXT = "data"
-_KNOWN = frozenset({"data", "hash", "created_at", "updated_at"})
+_STEMMED = "text_lemmatized"
+"""Where newer versions keep the words of the text a second time, for full-text search."""
+_LINKS = "linked_memory_ids"
+"""A point with this is a name that mem0 found in memories, kept in a collection of its own."""
+_KNOWN = frozenset({_TEXT, _STEMMED, "hash", "created_at", "updated_at"})
 _HISTORY = ("memory_id", "old_memory", "new_memory", "event", "created_at", "updated_at", "is_deleted")
 
 
@@ -83,6 +87,9 @@ def _read_points(file: Path, place: str) -> Iterator[StoreItem | UnreadEntry]:
             except (UnreadablePickle, TypeError) as problem:
                 yield UnreadEntry(place=where, reason="not a plain point", detail=str(problem))
                 continue
+            if _LINKS in found.payload:
+                yield UnreadEntry(place=where, reason="an entity, not a memory", detail="mem0 links memories by it")
+                continue
             text = found.payload.get(_TEXT)
             if not isinstance(text, str) or not text.strip():
                 yield UnreadEntry(place=where, reason="no text", detail=f"the payload of {found.point_id} has no data")
@@ -130,16 +137,19 @@ def _rewrite_points(file: Path, changes: Changes) -> None:
             except UnreadablePickle:
                 continue
             change = changes.get(found.point_id)
-            if change is None:
+            if change is None or _LINKS in found.payload:
                 continue
             if change.text is None:
                 database.delete("points", {"id": key})
             else:
-                database.update(
-                    "points",
-                    {"point": replace_text(bytes(blob), str(found.payload[_TEXT]), change.text)},
-                    {"id": key},
-                )
+                database.update("points", {"point": _change_text(bytes(blob), found, change.text)}, {"id": key})
+
+
+def _change_text(blob: bytes, found: PickledPoint, text: str) -> bytes:
+    """Return a point with another text, also where its words stand a second time."""
+    changed = replace_text(blob, str(found.payload[_TEXT]), text)
+    words = found.payload.get(_STEMMED)
+    return replace_text(changed, words, text.lower()) if isinstance(words, str) and words else changed
 
 
 def _rewrite_history(file: Path, changes: Changes) -> None:
