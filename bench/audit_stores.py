@@ -10,6 +10,7 @@ import json
 import pickle
 import random
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -68,9 +69,9 @@ class _Names:
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
-        self._services = _shuffled(rng, [f"{one}-{two}" for one in texts.PREFIX for two in texts.SUFFIX])
-        self._persons = _shuffled(rng, [f"{one} {two}" for one in texts.FIRST for two in texts.LAST])
-        self._round = 0
+        self._services: list[str] = []
+        self._persons: list[str] = []
+        self._rounds: Counter[str] = Counter()
 
     def fill(self) -> dict[str, str]:
         """Return a value for every name."""
@@ -82,10 +83,10 @@ class _Names:
         small, small2 = rng.sample(range(11, 60), 2)
         port, port2 = rng.sample(range(1_100, 9_900), 2)
         return {
-            "service": self._take(self._services, "-"),
-            "person": self._take(self._persons, " "),
-            "person2": self._take(self._persons, " "),
-            "person3": self._take(self._persons, " "),
+            "service": self._take_service(),
+            "person": self._take_person(),
+            "person2": self._take_person(),
+            "person3": self._take_person(),
             "city": city,
             "city2": city2,
             "language": language,
@@ -109,20 +110,26 @@ class _Names:
             **_make_secrets(rng),
         }
 
-    def _take(self, names: list[str], mark: str) -> str:
-        """Return the next name; when all are used up they come again with a number."""
-        if not names:
-            self._round += 1
-            pool = (texts.PREFIX, texts.SUFFIX) if mark == "-" else (texts.FIRST, texts.LAST)
-            joined = [f"{one}{mark}{two}{'' if mark == ' ' else self._round}" for one in pool[0] for two in pool[1]]
-            if mark == " ":
-                joined = [f"{name} {_letters(self._round)}" for name in joined]
-            names += _shuffled(self._rng, joined)
-        return names.pop()
+    def _take_service(self) -> str:
+        """Return a name that was not used; when all were, they come again with a number."""
+        if not self._services:
+            number = self._rounds["services"] or ""
+            self._rounds["services"] += 1
+            names = [f"{one}-{two}{number}" for one in texts.PREFIX for two in texts.SUFFIX]
+            self._services = _shuffled(self._rng, names)
+        return self._services.pop()
 
-
-def _letters(number: int) -> str:
-    return ("Alt", "Beck", "Cho", "Dahl", "Eck", "Fry", "Gill", "Hart", "Ives", "Jost", "Kroll", "Lund")[number % 12]
+    def _take_person(self) -> str:
+        """Return a name that was not used; when all were, they come again with a second family name."""
+        if not self._persons:
+            number = self._rounds["persons"]
+            self._rounds["persons"] += 1
+            second = "" if number == 0 else f"-{texts.LAST[number % len(texts.LAST)]}"
+            if number >= len(texts.LAST):
+                raise RuntimeError("there are not enough names")
+            names = [f"{one} {two}{second}" for one in texts.FIRST for two in texts.LAST]
+            self._persons = _shuffled(self._rng, names)
+        return self._persons.pop()
 
 
 def _shuffled(rng: random.Random, names: list[str]) -> list[str]:

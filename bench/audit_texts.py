@@ -90,7 +90,7 @@ GOOD: Mapping[str, tuple[str, ...]] = {
         "{person} plays the cello in an amateur orchestra in {city}.",
         "{person} plays chess online as well.",
         "{service} exposes metrics under /internal/metrics.",
-        "The spare key of the {city} lab is with {person}.",
+        "The spare key of the {service} lab in {city} is with {person}.",
         "{service} was written in Go because the team of {person} knew it well.",
         "{person} uses a standing desk and a split keyboard.",
         "{service} keeps {small} snapshots; older ones are deleted.",

@@ -16,7 +16,7 @@ from assay.memory.saving.drafts import mask_secrets, remove_hidden_text
 from assay.memory.saving.openings import ALL_VERBS, find_opening
 from assay.memory.saving.options import REJECT_BELOW, score_quality
 from assay.memory.saving.spam_filter import Doubt, find_doubts, match_orders
-from assay.memory.saving.telling_words import tells_something
+from assay.memory.saving.telling_words import answers_a_question, tells_something
 from assay.records import Draft, Format
 from assay.records.store_audits import EvidencePart, StoreFault, StoreFinding, StoreItem
 from assay.store_audit.self_feeding import find_set_phrase
@@ -197,8 +197,11 @@ def _tells_more_than_talk(checked: CheckedItem) -> bool:
     Under a title of the store, such as the name of an entity, one thing is enough: `vegan` of an entity `Ada`.
     """
     rest = " ".join(word for word in words(checked.clean) if word not in _TALK)
-    # A title that asks makes one thing enough, and this one names none itself.
-    return tells_something("?" if checked.item.title else "", rest)
+    if not checked.item.title:
+        return tells_something("", rest)
+    # A title that asks makes one thing enough, and this one names none itself; `VAT` with `21 %` tells a number.
+    has_number = any(map(str.isdigit, checked.clean))
+    return has_number or answers_a_question(checked.item.title, checked.clean) or tells_something("?", rest)
 
 
 def title_in_question(checked: CheckedItem) -> str:

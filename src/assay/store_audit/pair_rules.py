@@ -17,21 +17,25 @@ from assay.embedding.protocol import SimilarityProfile
 from assay.memory.saving.agreement import LONGEST_COMPARED
 from assay.memory.saving.neighbours import LABELLED, Pair, Verdict, compare_texts, decide_pair
 from assay.memory.saving.options import SaveOptions
-from assay.memory.saving.subjects import Labelled
+from assay.memory.saving.subjects import GENERIC, SAME_TITLE, Labelled, find_shared_labels
 from assay.records.store_audits import StoreFault, StoreFinding
 from assay.store_audit.item_rules import CheckedItem, show, title_in_question
 from assay.store_audit.outdated_marks import is_marked
 from assay.store_audit.self_feeding import normalise_entry
+from assay.text.terms import normalise_phrase
 from assay.text.wording import FUNCTION_WORDS, wording
 
-LEXICAL_PROFILE = SimilarityProfile(duplicate=0.9, merge=0.8, related=0.6)
-"""Where the share of common content words begins to mean something; set on the development half of `bench/audit.py`."""
+LEXICAL_PROFILE = SimilarityProfile(duplicate=0.95, merge=0.9, related=0.7)
+"""Where the share of common content words begins to mean something; set on the development half of `bench/audit.py`
+and on observations from conversations, where less made notes on one topic duplicates."""
 RARE_WORDS = 8
 """Words of a memory by which others are nominated, its rarest."""
 MOST_SHARING = 200
 """Memories that share a word; a word that more share nominates none."""
 LONGEST = min(4_000, LONGEST_COMPARED)
 """Characters of a memory that is compared with others."""
+MOST_UNDER_TITLE = 3
+"""Memories of one owner with the same title, up to which it is the title of a note."""
 UNTITLED = "Note"
 """The title of a memory without one: a title that says nothing, so that no two memories share it."""
 
@@ -43,6 +47,8 @@ class NearPair(NamedTuple):
     new: CheckedItem
     pair: Pair
     verdict: Verdict
+    labelled: bool
+    """Both have the same title, and few others have it."""
 
 
 def find_exact_copies(items: Sequence[CheckedItem]) -> Iterator[StoreFinding]:
@@ -119,18 +125,50 @@ def find_near_pairs(items: Sequence[CheckedItem], skipped: frozenset[str]) -> It
         if checked.item.key not in skipped and not is_marked(checked.clean) and len(checked.clean) <= LONGEST:
             by_owner[checked.item.owner].append(checked)
     for owned in by_owner.values():
-        found = _Words.of(owned)
+        found, titles = _Words.of(owned), _Titles.of(owned)
         for place, checked in enumerate(owned):
+            near = dict.fromkeys(titles.earlier(place), LEXICAL_PROFILE.related)
             for similarity, other in found.nominate(place, SaveOptions().neighbours):
-                compared = _compare(owned[other], checked, similarity)
+                near[other] = max(similarity, near.get(other, 0.0))
+            for other, similarity in near.items():
+                compared = _compare(titles, owned[other], checked, similarity)
                 if compared.verdict is not Verdict.STORE:
                     yield compared
 
 
-def _compare(first: CheckedItem, second: CheckedItem, similarity: float) -> NearPair:
+@dataclass(frozen=True, slots=True)
+class _Titles:
+    """Which memories have a title of their own: one that few share. What many share is a heading or an entity."""
+
+    of_items: list[str]
+    holders: Mapping[str, list[int]]
+
+    @classmethod
+    def of(cls, items: Sequence[CheckedItem]) -> _Titles:
+        of_items = [normalise_phrase(checked.item.title) for checked in items]
+        holders: dict[str, list[int]] = defaultdict(list)
+        for place, title in enumerate(of_items):
+            holders[title].append(place)
+        own = {title: places for title, places in holders.items() if title and title not in GENERIC}
+        return cls(of_items, {title: places for title, places in own.items() if len(places) <= MOST_UNDER_TITLE})
+
+    def earlier(self, place: int) -> list[int]:
+        """Return the earlier memories under the same title, if it is one of their own: the title nominates them."""
+        return [other for other in self.holders.get(self.of_items[place], ()) if other < place]
+
+    def label(self, checked: CheckedItem) -> Labelled:
+        """Return a memory with the title that says what it is about."""
+        own = normalise_phrase(checked.item.title) in self.holders
+        title = checked.item.title if own else title_in_question(checked)
+        return Labelled(title=title or UNTITLED, body=checked.clean)
+
+
+def _compare(titles: _Titles, first: CheckedItem, second: CheckedItem, similarity: float) -> NearPair:
     old, new = in_order(first, second)
-    pair = compare_texts(_label(old), _label(new), similarity)
-    return NearPair(old, new, pair, decide_pair(pair, LEXICAL_PROFILE))
+    before, after = titles.label(old), titles.label(new)
+    pair = compare_texts(before, after, similarity)
+    labelled = SAME_TITLE in find_shared_labels(before, after)
+    return NearPair(old, new, pair, decide_pair(pair, LEXICAL_PROFILE), labelled)
 
 
 def in_order(first: CheckedItem, second: CheckedItem) -> tuple[CheckedItem, CheckedItem]:
@@ -147,14 +185,10 @@ def is_dated(one: CheckedItem, other: CheckedItem) -> bool:
     return None not in times and times[0] != times[1]
 
 
-def _label(checked: CheckedItem) -> Labelled:
-    return Labelled(title=title_in_question(checked) or UNTITLED, body=checked.clean)
-
-
 def find_pair_faults(near: Iterator[NearPair]) -> Iterator[StoreFinding]:
     """Yield what the verdicts on pairs mean for a store that holds both."""
     copied: set[str] = set()
-    for old, new, pair, verdict in near:
+    for old, new, pair, verdict, labelled in near:
         reasons = ", ".join(pair.reasons[:3]) or f"{pair.similarity:.2f} of their words are the same"
         repeats = verdict in (Verdict.REJECT, Verdict.MERGE) or (verdict is Verdict.SUPERSEDE and pair.agrees)
         if repeats:
@@ -162,7 +196,7 @@ def find_pair_faults(near: Iterator[NearPair]) -> Iterator[StoreFinding]:
             if goes.item.key not in copied:
                 copied.add(goes.item.key)
                 yield _duplicate(goes, keeps, "the table of a save: a repetition", reasons)
-        elif not pair.denies:
+        elif not pair.denies and not labelled:
             # Words in the place of others are mostly about something else: values that changed are found as facts.
             continue
         elif pair.reports or (verdict is Verdict.SUPERSEDE and is_dated(old, new)):

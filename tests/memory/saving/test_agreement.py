@@ -150,3 +150,5 @@ def test_a_text_that_only_denies_another_is_told_from_one_about_something_else()
     assert not compare_statements("The portal accepts XML.", "The portal accepts JSON.").only_denies
     assert not compare_statements("The portal accepts XML.", "The kiosk rejects XML.").only_denies
     assert not compare_statements("Ada eats figs.", "Ada eats figs.").only_denies
+    kept = "Ada encourages Ben to keep pushing for his dreams"
+    assert not compare_statements(f"{kept}.", f"{kept} and not give up.").only_denies

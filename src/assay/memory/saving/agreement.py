@@ -197,7 +197,9 @@ def compare_statements(old: str, new: str) -> Agreement:
     for pair in pairs:
         polarity = _polarity(pair, before, after)
         (contradictions if pair.close else doubts).extend(polarity)
-        denials += polarity if pair.close else []
+        if pair.close:
+            stated = _negates_stated(before, after)
+            denials += [reason for reason in polarity if stated or not reason.startswith(_NEGATION)]
         (contradictions if _is_telling(pair, before, after) else swaps).extend(_swaps(pair, before, after))
         order = _order(pair)
         if order is not None and order.is_statement(pair):
@@ -416,6 +418,19 @@ def _negated(negating: frozenset[str], text: Wording) -> list[frozenset[str]]:
                 return []
             found.append(frozenset(around))
     return found
+
+
+def _negates_stated(before: Wording, after: Wording) -> bool:
+    """Whether one text negates words that the other one states: `not give up` denies nothing of `keep pushing`."""
+    for text, other in ((before, after), (after, before)):
+        for sentence in text.sentences:
+            stems = [token.stem for token in sentence]
+            for place in (place for place, stem in enumerate(stems) if stem in NEGATORS):
+                behind = [stem for stem in stems[place + 1 :] if stem not in FUNCTION_WORDS][:NEGATED_WORDS]
+                if not other.stems.isdisjoint(behind):
+                    return True
+    # A word may carry its negation itself: inactive, unsupported.
+    return before.stems.isdisjoint(NEGATORS) and after.stems.isdisjoint(NEGATORS)
 
 
 def _negation_count(sentence: Sentence, other: Wording) -> int:
