@@ -18,7 +18,7 @@ from pathlib import Path
 
 from assay.records.store_audits import StoreAudit, StoreFault, StoreItem, StoreKind
 from assay.store_audit.auditor import audit_store, read_store
-from bench.audit_stores import AS_OF, PlantedMemory, all_kinds, key_of, plant, write_store
+from bench.audit_stores import AS_OF, KINDS, PlantedMemory, key_of, plant, write_store
 from bench.audit_texts import HALVES
 
 PAIRED = frozenset({StoreFault.DUPLICATE, StoreFault.CONTRADICTION})
@@ -64,7 +64,7 @@ def main() -> int:
     """Plant, audit, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--items", type=int, default=10_000)
-    parser.add_argument("--kinds", default=",".join(all_kinds()))
+    parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--halves", default=",".join(HALVES))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--misses", type=int, default=0, help="Print so many misses and mistakes of each fault.")

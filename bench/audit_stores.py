@@ -11,7 +11,7 @@ import pickle
 import random
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
@@ -475,6 +475,5 @@ _WRITERS: Mapping[StoreKind, Callable[[list[PlantedMemory], Path], Path]] = {
 }
 
 
-def all_kinds() -> Iterator[StoreKind]:
-    """Yield every kind that can be planted."""
-    yield from _WRITERS
+KINDS: tuple[StoreKind, ...] = tuple(_WRITERS)
+"""Every kind that can be planted."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from bench.audit import Score, match_planted
-from bench.audit_stores import AS_OF, SHARES, all_kinds, plant, write_store
+from bench.audit_stores import AS_OF, KINDS, SHARES, plant, write_store
 from bench.audit_texts import HALVES
 
 from assay.records.store_audits import StoreFault, StoreKind
@@ -33,7 +33,7 @@ def test_the_halves_share_no_template() -> None:
     assert not first & second
 
 
-@pytest.mark.parametrize("kind", all_kinds())
+@pytest.mark.parametrize("kind", KINDS)
 def test_planted_memories_are_found_again_under_their_keys(kind: StoreKind, tmp_path: Path) -> None:
     memories = plant(3, COUNT, "develop", kind)
     items = read_store(write_store(kind, memories, tmp_path)).items
