@@ -25,9 +25,11 @@ from assay.store_audit.self_feeding import normalise_entry
 from assay.text.terms import normalise_phrase
 from assay.text.wording import FUNCTION_WORDS, wording
 
-LEXICAL_PROFILE = SimilarityProfile(duplicate=0.95, merge=0.9, related=0.7)
-"""Where the share of common content words begins to mean something; set on the development half of `bench/audit.py`
-and on observations from conversations, where less made notes on one topic duplicates."""
+LEXICAL_PROFILE = SimilarityProfile(duplicate=0.9, merge=0.8, related=0.6)
+"""Where the share of common content words begins to mean something; set on the development half of `bench/audit.py`."""
+LEAST_REPEATED = 0.75
+"""Share of common content words from which a repetition without a common title counts: words are a weaker sign than
+vectors, and observations from conversations on one topic share up to this."""
 RARE_WORDS = 8
 """Words of a memory by which others are nominated, its rarest."""
 MOST_SHARING = 200
@@ -191,6 +193,8 @@ def find_pair_faults(near: Iterator[NearPair]) -> Iterator[StoreFinding]:
     for old, new, pair, verdict, labelled in near:
         reasons = ", ".join(pair.reasons[:3]) or f"{pair.similarity:.2f} of their words are the same"
         repeats = verdict in (Verdict.REJECT, Verdict.MERGE) or (verdict is Verdict.SUPERSEDE and pair.agrees)
+        if repeats and not labelled and pair.similarity < LEAST_REPEATED:
+            continue
         if repeats:
             keeps, goes = _choose_kept(old, new, pair)
             if goes.item.key not in copied:
