@@ -59,6 +59,7 @@ bench: $(READY) $(PEERS)
 	@$(BIN)/python -m bench.run
 	@$(BIN)/python -m bench.saves
 	@$(BIN)/python -m bench.poisoning
+	@$(BIN)/python -m bench.audit
 	@$(BIN)/python -m bench.feedback
 	@$(BIN)/python -m bench.repeated_searches
 	@$(BIN)/python -m bench.shadow

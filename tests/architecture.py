@@ -99,6 +99,16 @@ LAYERS = (
         "systems",
     ),
     _layer(
+        "store_audit",
+        "audit memory stores of other tools: readers, faults, repair plans",
+        "text",
+        "formats",
+        "presentation",
+        "embedding",
+        "storage",
+        "memory",
+    ),
+    _layer(
         "online",
         "shadow, interleaving, sequential tests, graduation, harvest",
         "evaluation",
@@ -156,6 +166,7 @@ LAYERS = (
         *_USE_CASES,
         "metrics",
         "settings",
+        "store_audit",
         "wiring",
     ),
     _layer(
@@ -183,6 +194,7 @@ LAYERS = (
         "presentation",
         "referee",
         "settings",
+        "store_audit",
         "verbs",
         "wiring",
         "doctor",

@@ -49,6 +49,8 @@ MAPPED = (
     "storage/checkpoints",
     "storage/migrations",
     "storage/repositories",
+    "store_audit",
+    "store_audit/readers",
     "systems",
     "testing",
     "text",

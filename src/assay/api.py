@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -23,8 +24,9 @@ from assay.records import (
 )
 from assay.records import datasets as records_of_datasets
 from assay.records.saving import Exported, ImportReport, IngestReport
+from assay.records.store_audits import ImportedStore, RepairedStore, StoreAudit
 from assay.settings import KNOWN, Settings, load_settings
-from assay.verbs import Caller, Surface, Verb, documents, reading
+from assay.verbs import Caller, Surface, Verb, documents, reading, store_audits
 from assay.verbs import analysis as analysis_verbs
 from assay.verbs import files as file_verbs
 from assay.verbs import flags as flag_verbs
@@ -151,6 +153,33 @@ class Memory(MemoryCalls):
     def export_memories(self, path: str | Path, *, format: str = "jsonl") -> Exported:  # noqa: A002 - the same
         """Write every memory to a file that loses nothing, or the current ones to a folder of Markdown notes."""
         return self._call(documents.EXPORT, path=path, format=format)
+
+    def audit_store(
+        self,
+        path: str | Path,
+        *,
+        kind: str = "auto",
+        as_of: datetime | str | None = None,
+        plan: str | Path | None = None,
+        report: str | Path | None = None,
+    ) -> StoreAudit:
+        """Audit a memory store of another tool, which is only read; `plan` and `report` are files to write.
+
+        The audit log of this store is `audit`.
+        """
+        return self._call(store_audits.AUDIT, path=path, kind=kind, as_of=as_of, plan=plan, report=report)
+
+    def repair_store(self, plan: str | Path, to: str | Path, *, store: str | Path | None = None) -> RepairedStore:
+        """Apply a repair plan to a copy of the audited store, and audit the copy."""
+        return self._call(store_audits.REPAIR, plan=plan, to=to, store=store)
+
+    def import_store(
+        self, path: str | Path, *, kind: str = "auto", as_of: datetime | str | None = None, dry_run: bool = False
+    ) -> ImportedStore:
+        """Audit a memory store of another tool, and save its good memories through the gate."""
+        report = self._call(store_audits.IMPORT, path=path, kind=kind, as_of=as_of, dry_run=dry_run)
+        self.engine.keep_up(self.scope)
+        return report
 
     def show(
         self, memory_id: str, *, session_id: str | None = None, offset: int = 0, limit: int | None = None

@@ -198,7 +198,9 @@ MEMORY_COMMANDS = (
     with_memory("token revoke t_0", 3),
     with_memory("token sessions"),
     with_memory("token end s_0", 3),
-    with_memory("audit"),
+    with_memory("audit-log"),
+    with_memory("audit memories.jsonl --plan plan.json"),
+    with_memory("repair plan.json --to repaired.jsonl"),
     with_memory("rescan"),
     with_memory("retention run --dry-run"),
     with_memory("retention restore nothing.jsonl", 3),
@@ -316,6 +318,7 @@ def _furnish(folder: Path, port: int) -> None:
     dataset = golden(CASES)
     write_golden(folder / "golden" / "golden.json", dataset)
     (folder / "theirs.jsonl").write_text('{"question": "mara-1", "ids": ["s2:5"]}\n', encoding="utf-8")
+    (folder / "memories.jsonl").write_text('{"id": "1", "text": "The relay is blue."}\n', encoding="utf-8")
     (folder / "audit").mkdir()
     (folder / "audit" / "errors_conv_0.json").write_text("[]", encoding="utf-8")
     (folder / "search.py").write_text(SEARCH, encoding="utf-8")

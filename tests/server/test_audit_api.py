@@ -83,7 +83,7 @@ def test_a_broken_chain_is_told_on_every_surface(
     [chain] = client.get("/api/audit/chain", headers=admin).json()["chains"]
     assert (chain["is_whole"], chain["entries"], chain["broken_at"]) == (True, 3, None)
     assert "each matches the one before it" in client.get("/evaluation/audit", headers=admin).text
-    whole = run("audit", "--db", db)
+    whole = run("audit-log", "--db", db)
     assert (whole.code, "is whole: 3 entries" in whole.out) == (0, True)
     assert [finding.state for finding in examine(services.settings) if finding.subject == "Audit log"] == ["ok"]
     with raw(services.engine.store) as connection:
@@ -92,7 +92,7 @@ def test_a_broken_chain_is_told_on_every_surface(
     assert (chain["is_whole"], chain["broken_at"]) == (False, 2)
     assert "was changed" in chain["problem"]
     assert "entry 2 does not fit" in client.get("/evaluation/audit", headers=admin).text
-    broken = run("audit", "--db", db, "--json")
+    broken = run("audit-log", "--db", db, "--json")
     assert (broken.code, json.loads(broken.out)["chains"][0]["broken_at"]) == (4, 2)
     [finding] = [finding for finding in examine(services.settings) if finding.subject == "Audit log"]
     assert (finding.state, "entry 2" in finding.seen) == ("problem", True)
@@ -104,10 +104,12 @@ def test_the_command_line_lists_pages_and_sessions(
     run, db = runner(capsys), str(tmp_path / "notes.db")
     run("token", "create", "--name", "ci", "--db", db)
     text = re.findall(r"assay_[\w-]{43}", run("token", "create", "--name", "web", "--db", db).out)[0]
-    first = json.loads(run("audit", "--action", "token.", "--limit", "1", "--json", "--db", db).out)
+    first = json.loads(run("audit-log", "--action", "token.", "--limit", "1", "--json", "--db", db).out)
     assert [(one["detail"]["name"], one["via"]) for one in first["entries"]] == [("web", "command line")]
     behind = first["next_cursor"]
-    [second] = json.loads(run("audit", "--action", "token.", "--cursor", behind, "--json", "--db", db).out)["entries"]
+    [second] = json.loads(run("audit-log", "--action", "token.", "--cursor", behind, "--json", "--db", db).out)[
+        "entries"
+    ]
     assert second["detail"]["name"] == "ci"
     assert "Nobody has signed in." in run("token", "sessions", "--db", db).out
     made = services.sign_ins.begin(text, "browser 10.0.0.7")

@@ -277,3 +277,15 @@ def test_spaces_between_words_neither_count_nor_cost(opening: str) -> None:
 def test_a_common_noun_names_nothing_in_particular(sentence: str, kind: RelationKind) -> None:
     [fact] = read_facts(sentence)
     assert fact.kind is kind
+
+
+def test_now_before_a_verb_is_no_part_of_the_subject() -> None:
+    old, new = read_one("The export job runs on port 80."), read_one("The export job now runs on port 90.")
+    assert old.topic == new.topic
+    assert replaces_value(new, old)
+
+
+def test_what_stands_in_brackets_behind_a_setting_narrows_it() -> None:
+    one, other = read_one("ETA: 15 min (export)", "Plan"), read_one("ETA: 50 min (import)", "Plan")
+    assert (one.shown, other.shown) == ("15 min", "50 min")
+    assert one.topic != other.topic

@@ -412,6 +412,40 @@ DOCUMENTS = {
             "dry_run": (False, True),
         },
     ),
+    "memory_store.audit": Fields(
+        fresh=True,
+        prepare=given_by.write_foreign_store,
+        base={"path": "<foreign>", "as_of": LATER},
+        changes={
+            "path": ("<foreign>", "<foreign_other>"),
+            "kind": ("auto", "server-memory"),
+            "as_of": (PAST, LATER),
+            "plan": (None, "<new_plan.json>"),
+            "report": (None, "<report.md>"),
+        },
+    ),
+    "memory_store.repair": Fields(
+        fresh=True,
+        prepare=given_by.write_foreign_store,
+        base={"plan": "<foreign_plan>", "to": "<copy.jsonl>"},
+        changes={
+            "plan": ("<foreign_plan>", "<foreign_other_plan>"),
+            "to": ("<copy.jsonl>", "<other_copy.jsonl>"),
+            "store": (None, "<foreign_other>"),
+        },
+    ),
+    "memory_store.import": Fields(
+        fresh=True,
+        prepare=given_by.write_foreign_store,
+        base={"path": "<foreign>", "as_of": LATER},
+        then=LIST_ALL,
+        changes={
+            "path": ("<foreign>", "<foreign_other>"),
+            "kind": ("auto", "server-memory"),
+            "as_of": (PAST, LATER),
+            "dry_run": (False, True),
+        },
+    ),
     "memory.export": Fields(
         fresh=True,
         prepare=write_files,

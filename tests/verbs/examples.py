@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from tests.analysis.made import asked, scored
@@ -25,6 +28,8 @@ from assay.records.flags import Arm, Sides, VoteKind
 from assay.records.learning import LearnedTerm, TermState
 from assay.settings import Settings
 from assay.storage.repositories.learning import Cycle
+from assay.store_audit.auditor import audit_items, read_store
+from assay.store_audit.planning import make_plan, write_plan
 from assay.testing import FixedClock, note
 from assay.wiring import ladder_of
 from assay.wiring.research import open_research
@@ -1551,19 +1556,29 @@ AUDITING = (
     Examples(
         "audit.list",
         (
-            Example(given={}, argv=("audit",), prepare=make_spare),
+            Example(given={}, argv=("audit-log",), prepare=make_spare),
             Example(
                 given={"action": "token.", "target": "<spare>", "since": "2020-01-31", "limit": 1},
-                argv=("audit", "--action", "token.", "--target", "<spare>", "--since", "2020-01-31", "--limit", "1"),
+                argv=(
+                    "audit-log",
+                    "--action",
+                    "token.",
+                    "--target",
+                    "<spare>",
+                    "--since",
+                    "2020-01-31",
+                    "--limit",
+                    "1",
+                ),
                 prepare=make_spare,
             ),
-            Example(given={"limit": 1}, argv=("audit", "--limit", "1")),
-            Example(given={"limit": 201}, argv=("audit", "--limit", "201")),
-            Example(given={"since": "soon"}, argv=("audit", "--since", "soon")),
-            Example(given={"cursor": "made-up"}, argv=("audit", "--cursor", "made-up")),
+            Example(given={"limit": 1}, argv=("audit-log", "--limit", "1")),
+            Example(given={"limit": 201}, argv=("audit-log", "--limit", "201")),
+            Example(given={"since": "soon"}, argv=("audit-log", "--since", "soon")),
+            Example(given={"cursor": "made-up"}, argv=("audit-log", "--cursor", "made-up")),
         ),
     ),
-    Examples("audit.check", (Example(given={}, argv=("audit",), prepare=make_spare),)),
+    Examples("audit.check", (Example(given={}, argv=("audit-log",), prepare=make_spare),)),
 )
 SECRET = "AKIA" + "IOSFODNN7EXAMPLE"
 
@@ -1827,6 +1842,81 @@ DOCUMENTS = (
         ),
     ),
 )
+
+
+def write_foreign_store(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Write two stores of another tool anew, a plan for each, and no copy."""
+    folder = Path(notes.files.paths["root"]) / "foreign"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    texts = (
+        "The relay stores its queue on disk.",
+        "ok thanks",
+        "The demo of the relay is scheduled for 12 March 2025.",
+    )
+    names = {"foreign": texts, "foreign_other": texts[:2]}
+    at = datetime(2026, 11, 1, tzinfo=UTC)
+    found = {name: str(folder / name) for name in ("copy.jsonl", "other_copy.jsonl", "new_plan.json", "report.md")}
+    for name, told in names.items():
+        path = folder / f"{name}.jsonl"
+        lines = (json.dumps({"id": str(number), "text": text}) for number, text in enumerate(told))
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        store = read_store(path)
+        write_plan(make_plan(audit_items(store, path, as_of=at), store.items), folder / f"{name}.json")
+        found |= {name: str(path), f"{name}_plan": str(folder / f"{name}.json")}
+    return found
+
+
+STORE_AUDITS = (
+    Examples(
+        "memory_store.audit",
+        (
+            Example(given={"path": "<foreign>"}, argv=("audit", "<foreign>"), prepare=write_foreign_store),
+            Example(
+                given={
+                    "path": "<foreign>",
+                    "kind": "jsonl",
+                    "as_of": "2026-11-01",
+                    "plan": "<new_plan.json>",
+                    "report": "<report.md>",
+                },
+                argv=(
+                    *("audit", "<foreign>", "--kind", "jsonl", "--as-of", "2026-11-01", "--plan", "<new_plan.json>"),
+                    *("--report", "<report.md>"),
+                ),
+                prepare=write_foreign_store,
+            ),
+            Example(given={"path": "nowhere.jsonl"}, argv=("audit", "nowhere.jsonl")),
+        ),
+    ),
+    Examples(
+        "memory_store.repair",
+        (
+            Example(
+                given={"plan": "<foreign_plan>", "to": "<copy.jsonl>"},
+                argv=("repair", "<foreign_plan>", "--to", "<copy.jsonl>"),
+                prepare=write_foreign_store,
+            ),
+            Example(
+                given={"plan": "<foreign_plan>", "to": "<copy.jsonl>", "store": "<foreign_other>"},
+                argv=("repair", "<foreign_plan>", "--to", "<copy.jsonl>", "--store", "<foreign_other>"),
+                prepare=write_foreign_store,
+            ),
+        ),
+    ),
+    Examples(
+        "memory_store.import",
+        (
+            Example(given={"path": "<foreign>"}, argv=("audit", "<foreign>", "--import"), prepare=write_foreign_store),
+            Example(
+                given={"path": "<foreign>", "kind": "jsonl", "as_of": "2020-01-31", "dry_run": True},
+                argv=(*("audit", "<foreign>", "--kind", "jsonl", "--as-of", "2020-01-31", "--import", "--dry-run"),),
+                prepare=write_foreign_store,
+            ),
+            Example(given={"path": "nowhere.jsonl"}, argv=("audit", "nowhere.jsonl", "--import")),
+        ),
+    ),
+)
 EXAMPLES: Mapping[str, Examples] = {
     examples.of: examples
     for examples in (
@@ -1851,6 +1941,7 @@ EXAMPLES: Mapping[str, Examples] = {
         *RUNS,
         *SEARCHING,
         *SESSIONS,
+        *STORE_AUDITS,
         *USAGE,
         *VARIANTS,
     )

@@ -89,6 +89,7 @@ def _compare(control: str, treatment: str, **more: Any) -> Any:
 PRINTED: Mapping[str, Callable[[Any], Any]] = {
     "audit.list": lambda told: _without(told, "chains"),
     "audit.check": lambda told: {"chains": told["chains"]},
+    "memory_store.import": lambda told: told["imported"],
     "run.start": lambda told: _without(told["runs"][0], "folder"),
     "run.compare": lambda told: told["comparisons"][0],
     "dataset.list": lambda told: {"datasets": [_without(one, "path", "imported_from") for one in told["datasets"]]},

@@ -68,6 +68,15 @@ COMMANDS: Mapping[str, tuple[Entry, ...]] = {
             "Export memories: as JSONL with every version, state, edge and date, or as Markdown notes.",
             module="documents",
         ),
+        Entry(
+            "audit",
+            "Audit a memory store of another tool: what is wrong with it, with evidence. The store is only read.",
+        ),
+        Entry(
+            "repair",
+            "Apply a repair plan to a copy of the audited store, and audit the copy. The store is only read.",
+            module="audit",
+        ),
         Entry("link", "Join two memories: the first caused, enabled, supports, ... the second.", module="memories"),
         Entry(
             "why",
@@ -170,7 +179,7 @@ COMMANDS: Mapping[str, tuple[Entry, ...]] = {
             "token", "Let others reach `assay serve` and `assay mcp --http`, and stop letting them.", module="access"
         ),
         Entry(
-            "audit",
+            "audit-log",
             "List the audit log, newest first, and check that no entry was changed or removed.",
             module="access",
         ),

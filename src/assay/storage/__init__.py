@@ -18,6 +18,7 @@
 - `erasing`: erases without a trace: unused pages, full-text segments and logs included.
 - `byte_search`: which files still hold certain bytes.
 - `token_texts`: removes token texts that version 0.1 kept in stored answers.
+- `foreign_sqlite`: SQLite files of other programs, read without touching them.
 - `consistency`: checks that the tables agree with each other.
 - `checkpoints`: whole copies of the store.
 """

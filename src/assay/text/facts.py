@@ -37,7 +37,7 @@ from assay.text.relations import (
 from assay.text.terms import normalise_phrase, stems_of, words
 from assay.text.wording import MONTHS, wording, words_of
 
-FACTS_VERSION = "1"
+FACTS_VERSION = "2"
 """Of these rules. Stored facts that were read by another version are read again by `assay index compact`."""
 MOST_FACTS = 200
 """Facts read of one text; a longer document has its first ones."""
@@ -169,6 +169,7 @@ _HAS = re.compile(r"^(?P<subject>.+?)\s(?:has|have)\s(?:a|an|the)\s(?P<relation>
 _KEY = re.compile(
     r"^[`\"']?(?P<key>[A-Za-z][\w.-]*(?:[_.-]\w+)+|[A-Z][A-Z0-9_]{2,})[`\"']?\s*(?::|=)\s*(?P<value>\S.*)$"
 )
+_NARROWED = re.compile(r"^(?P<value>[^()]+?)\s+\((?P<scope>[^()]{2,60})\)$")
 _INSTEAD = re.compile(
     r"^(?:we\s+|i\s+|you\s+)?(?:must\s+|always\s+|now\s+|should\s+)?uses?\s+(?P<value>.+?)\s+"
     r"(?:instead of|rather than|in place of|not)\s+(?P<old>.+?)(?:\s+(?:for|to|in|when)\s+(?P<subject>.+))?$",
@@ -228,7 +229,11 @@ def _read_sentence(sentence: str, title: str) -> StatedFact | None:
     key = _KEY.match(text)
     if key is not None and "://" not in text:
         value = key["value"].rstrip(".").split(" #")[0].strip()
-        return _make(_Parts(title, key["key"], value, RelationKind.SINGLE), text) if len(value) < 80 else None
+        # "ETA: 15 min (export)" is about the export alone.
+        narrowed = _NARROWED.match(value)
+        value, scope = (narrowed["value"], narrowed["scope"]) if narrowed is not None else (value, "")
+        setting = _Parts(title, key["key"], value, RelationKind.SINGLE, scope=scope)
+        return _make(setting, text) if len(value) < 80 else None
     text = text.rstrip(" .!")
     if HEDGES.search(text):
         return None

@@ -87,7 +87,7 @@ LIST = Verb(
     result=AuditPage,
     call=list_audit,
     http=HttpRoute("GET", "/api/audit"),
-    command="audit",
+    command="audit-log",
     client="audit",
     python="Memory.audit",
 )
@@ -99,7 +99,7 @@ CHECK = Verb(
     result=AuditChains,
     call=check_audit,
     http=HttpRoute("GET", "/api/audit/chain"),
-    command="audit",
+    command="audit-log",
     client="check_audit",
     python="Memory.check_audit",
 )

@@ -142,3 +142,13 @@ def test_most_in_order_is_the_longest_part_that_both_have_in_order(one: list[str
 def test_a_matcher_never_finds_more_than_most_in_order(one: list[str], other: list[str]) -> None:
     matched = sum(block.size for block in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks())
     assert matched <= most_in_order(one, other)
+
+
+def test_a_text_that_only_denies_another_is_told_from_one_about_something_else() -> None:
+    assert compare_statements("The portal accepts XML.", "The portal rejects XML.").only_denies
+    assert compare_statements("Ada eats figs.", "Ada does not eat figs.").only_denies
+    assert not compare_statements("The portal accepts XML.", "The portal accepts JSON.").only_denies
+    assert not compare_statements("The portal accepts XML.", "The kiosk rejects XML.").only_denies
+    assert not compare_statements("Ada eats figs.", "Ada eats figs.").only_denies
+    kept = "Ada encourages Ben to keep pushing for his dreams"
+    assert not compare_statements(f"{kept}.", f"{kept} and not give up.").only_denies

@@ -6,6 +6,7 @@ Memories:
 - `documents`: ingest, import, export.
 - `sessions`: session, attribution and task.
 - `learn`: what was learned from use, and its approval.
+- `audit`: audit and repair memory stores of other tools.
 - `erasure`: forget, rescan, retention.
 - `checkpoint`: whole copies of the store.
 
@@ -39,7 +40,7 @@ Changes:
 Installation:
 - `setup`: init, config, trust, doctor, health, index.
 - `serving`: serve and mcp.
-- `access`: token and audit.
+- `access`: token and audit-log.
 - `demo`: two configurations over a dataset, compared and gated.
 - `version`: the version of Assay.
 """

@@ -1,7 +1,7 @@
-"""Commands for access: token and audit.
+"""Commands for access: token and audit-log.
 
 - `assay token create|list|revoke|sessions|end`: who may reach a server from elsewhere, and who is signed in.
-- `assay audit`: who did what to which thing, when and from where, and whether the log is whole.
+- `assay audit-log`: who did what to which thing, when and from where, and whether the log is whole.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _state(token: TokenLine) -> str:
     return f"{state} {token.expires_at:%Y-%m-%d %H:%M}"
 
 
-# --- `assay audit`: who did what to which thing, when and from where, and whether the log is whole ---
+# --- `assay audit-log`: who did what to which thing, when and from where, and whether the log is whole ---
 
 DETAIL_WIDTH = 60
 
@@ -136,11 +136,11 @@ CursorOption = Annotated[
 ]
 
 
-def register_audit(app: typer.Typer) -> None:
+def register_audit_log(app: typer.Typer) -> None:
     """Add the command."""
 
-    @command(app, "audit")
-    def audit(  # noqa: PLR0917 - one parameter an option, all given by name
+    @command(app, "audit-log")
+    def audit_log(  # noqa: PLR0917 - one parameter an option, all given by name
         surface: Surface,
         action: ActionOption = None,
         actor: ActorOption = None,
@@ -205,4 +205,4 @@ def _cut(said: str) -> str:
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
     register_token(app)
-    register_audit(app)
+    register_audit_log(app)

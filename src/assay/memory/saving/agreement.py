@@ -103,6 +103,8 @@ class Agreement:
     framed: bool = False
     """A sentence of the new text differs from one of the old by what was put in place of something else, or both count
     the same thing with other numbers."""
+    denials: tuple[str, ...] = ()
+    """Those contradictions by which one text denies what the other states: negations, restrictions, opposites."""
     exchanged: str = ""
     """Two that act on each other, in statements that differ otherwise: `A calls B when`, `B calls A once`."""
 
@@ -110,6 +112,12 @@ class Agreement:
     def agrees(self) -> bool:
         """Whether nothing in the new text contradicts the old one."""
         return not self.contradictions
+
+    @property
+    def only_denies(self) -> bool:
+        """Whether both texts say the same, except that one of them denies it."""
+        others = set(self.contradictions) - set(self.denials)
+        return bool(self.denials) and not others and not (self.doubtful or self.lacks_facts or self.adds_facts)
 
     @property
     def adds(self) -> bool:
@@ -182,12 +190,16 @@ def compare_statements(old: str, new: str) -> Agreement:
         return TOO_LONG
     pairs, alone = _correspondence(before, after)
     added, conflicts = _facts(before, after, pairs)
-    contradictions, exchanged = [*conflicts, *_denials(before, after)], ""
+    denials = list(_denials(before, after))
+    contradictions, exchanged = [*conflicts, *denials], ""
     doubts: list[str] = []
     swaps: list[str] = []
     for pair in pairs:
         polarity = _polarity(pair, before, after)
         (contradictions if pair.close else doubts).extend(polarity)
+        if pair.close:
+            stated = _negates_stated(before, after)
+            denials += [reason for reason in polarity if stated or not reason.startswith(_NEGATION)]
         (contradictions if _is_telling(pair, before, after) else swaps).extend(_swaps(pair, before, after))
         order = _order(pair)
         if order is not None and order.is_statement(pair):
@@ -202,6 +214,7 @@ def compare_statements(old: str, new: str) -> Agreement:
     return Agreement(
         contradictions=tuple(dict.fromkeys(contradictions)),
         additions=tuple(dict.fromkeys(additions)),
+        denials=tuple(dict.fromkeys(denials)),
         doubtful=bool(doubts or swaps),
         lacks_facts=any(not _is_one(fact) for fact in _find_unmatched(before, after)),
         adds_facts=any(not _is_one(fact) for fact in _find_unmatched(after, before)),
@@ -405,6 +418,19 @@ def _negated(negating: frozenset[str], text: Wording) -> list[frozenset[str]]:
                 return []
             found.append(frozenset(around))
     return found
+
+
+def _negates_stated(before: Wording, after: Wording) -> bool:
+    """Whether one text negates words that the other one states: `not give up` denies nothing of `keep pushing`."""
+    for text, other in ((before, after), (after, before)):
+        for sentence in text.sentences:
+            stems = [token.stem for token in sentence]
+            for place in (place for place, stem in enumerate(stems) if stem in NEGATORS):
+                behind = [stem for stem in stems[place + 1 :] if stem not in FUNCTION_WORDS][:NEGATED_WORDS]
+                if not other.stems.isdisjoint(behind):
+                    return True
+    # A word may carry its negation itself: inactive, unsupported.
+    return before.stems.isdisjoint(NEGATORS) and after.stems.isdisjoint(NEGATORS)
 
 
 def _negation_count(sentence: Sentence, other: Wording) -> int:

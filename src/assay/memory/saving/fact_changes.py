@@ -112,10 +112,10 @@ def _came_later(fact: StoredFact, draft: Draft) -> bool:
 
 
 def _differs(new: StatedFact, old: StoredFact) -> bool:
-    return replaces_value(new, old) or _is_another_view(new, old)
+    return replaces_value(new, old) or is_another_view(new, old)
 
 
-def _is_another_view(new: StatedFact, old: StoredFact) -> bool:
+def is_another_view(new: StatedFact, old: StatedFact | StoredFact) -> bool:
     """Whether both facts cannot be told to go together: another value of a relation that nobody knows enough of."""
     if RelationKind.SEVERAL in (new.kind, old.kind):
         return False

@@ -92,6 +92,10 @@ class Pair:
     """The contradiction counts below `related`, too: they correspond in more than a label."""
     names_memory: bool = False
     """The draft says that something changed, and names much of what the memory is about where it says so."""
+    denies: bool = False
+    """One of them says what the other says, and denies it."""
+    reports: bool = False
+    """The draft says that something changed."""
     reasons: tuple[str, ...] = ()
 
 
@@ -100,7 +104,7 @@ def compare_texts(old: Labelled, new: Labelled, similarity: float) -> Pair:
     agreed = compare_statements(old.body, new.body)
     old, new = _shorten(old), _shorten(new)
     evidence = read_evidence(old, new, agreed)
-    conflict = not agreed.agrees
+    conflict, denies = not agreed.agrees, agreed.only_denies
     reports = tuple(f"says that something changed ({phrase})" for phrase in evidence.reports)
     agreed = replace(agreed, contradictions=(*agreed.contradictions, *reports)) if reports else agreed
     about = compare_subjects(old, new, agreed, repeats=evidence.repeats, mutual=evidence.mutual)
@@ -118,6 +122,8 @@ def compare_texts(old: Labelled, new: Labelled, similarity: float) -> Pair:
         least=_find_least(evidence, labelled=labelled, conflict=conflict),
         firm=evidence.firm,
         names_memory=evidence.names_old,
+        denies=denies,
+        reports=bool(reports),
         reasons=(*agreed.contradictions, *agreed.additions, *about.reasons),
     )
 
