@@ -20,6 +20,7 @@
 - `token_texts`: removes token texts that version 0.1 kept in stored answers.
 - `consistency`: checks that the tables agree with each other.
 - `checkpoints`: whole copies of the store.
+- `vector_tables`: a user's own table with a pgvector column, read for an evaluation.
 """
 
 from assay.storage.checkpoints.folder import Checkpoint, Restored
