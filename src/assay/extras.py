@@ -122,7 +122,7 @@ def refuse_package(package: str, problem: ModuleNotFoundError) -> MissingExtra:
     """The error that names a missing package and the command that installs it."""
     return MissingExtra(
         f"{package} is not installed: no module {problem.name!r}",
-        remedy=f"Install it beside Assay: pip install {package}",
+        remedy=f"Install it: pip install {package}",
     )
 
 

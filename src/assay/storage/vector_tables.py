@@ -87,7 +87,7 @@ class VectorTable:
         chosen = vector or (next(iter(vectors)) if len(vectors) == 1 else None)
         identity = id_column or primary
         missing = next((name for name in (identity, chosen, text) if name is not None and name not in names), None)
-        if missing is not None or chosen not in vectors or identity is None:
+        if missing is not None or chosen is None or chosen not in vectors or identity is None:
             what = f"no column {missing!r}" if missing else "no primary key" if identity is None else "no one vector"
             raise UnknownSystem(
                 f"the table {self._table} has {what} to read",
@@ -126,7 +126,7 @@ class VectorTable:
         ).format(
             id=sql.Identifier(columns.id),
             vector=sql.Identifier(columns.vector),
-            operator=sql.SQL(columns.operator),  # type: ignore[arg-type] # one of the constants above
+            operator=sql.SQL(columns.operator),
             text=sql.SQL("''") if columns.text is None else sql.SQL("{}::text").format(sql.Identifier(columns.text)),
             table=self._name(),
         )
@@ -163,7 +163,7 @@ def _connect(url: str) -> psycopg.Connection[Any]:
 
     try:
         connection: psycopg.Connection[Any] = psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_S)
-        connection.execute(f"SET statement_timeout = {STATEMENT_MS}")  # type: ignore[call-overload] # a constant
+        connection.execute(f"SET statement_timeout = {STATEMENT_MS}")
         connection.execute("SET default_transaction_read_only = on")
     except psycopg.Error as problem:
         raise UnknownSystem(

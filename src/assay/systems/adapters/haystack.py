@@ -39,16 +39,16 @@ class Haystack(FrameworkSystem):
 
     def ask(self, query: str, k: int) -> Any:
         """Run it, and read every output."""
-        if self._pipeline:
-            given = {name: self._fill(inputs, query, k) for name, inputs in self.thing.inputs().items()}
-            outputs = list(self.thing.run({name: inputs for name, inputs in given.items() if inputs}).values())
-        else:
-            given = {"": self._fill(inspect.signature(self.thing.run).parameters, query, k)}
-            outputs = [self.thing.run(**given[""])]
-        if not any(query in inputs.values() for inputs in given.values()):
+        inputs = self.thing.inputs() if self._pipeline else {"": inspect.signature(self.thing.run).parameters}
+        given = {name: self._fill(names, query, k) for name, names in inputs.items()}
+        if not any(name in QUERIES for filled in given.values() for name in filled):
             raise BadValue(
                 f"{self.name} has no open input that is named like a query", remedy=f"Name one: {', '.join(QUERIES)}."
             )
+        if self._pipeline:
+            outputs = list(self.thing.run({name: filled for name, filled in given.items() if filled}).values())
+        else:
+            outputs = [self.thing.run(**given[""])]
         found = [output for output in outputs if isinstance(output, Mapping)]
         documents = [document for output in found for document in output.get("documents") or ()]
         replies = [first_of(output, _REPLIES) for output in found]

@@ -46,7 +46,8 @@ class LangGraph(LangChain):
         return {"id": item.key, "text": str(text), **({} if item.score is None else {"score": float(item.score)})}
 
     def _state(self, query: str) -> dict[str, Any]:
-        known = self.thing.get_input_jsonschema().get("properties", {})
+        # Its JSON schema would name them too, but cannot be made of every state that a graph may have.
+        known = [name for name in self.thing.channels if not name.startswith("__") and ":" not in name]
         key = self.target.options.get("input")
         if key is None and MESSAGES in known:
             return {MESSAGES: [("user", query)]}

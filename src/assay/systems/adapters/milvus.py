@@ -58,7 +58,7 @@ class Milvus(VectorStore):
         self._text_field = self.target.options.get("text")
         vectors = [name for name, field in fields.items() if int(field["type"]) == _FLOAT_VECTOR]
         self._vector = choose_field(self.target, "vector", vectors, vectors[0] if len(vectors) == 1 else "vector")
-        self._length = int(fields[self._vector]["params"]["dim"])
+        self._dim = int(fields[self._vector]["params"]["dim"])
         indexes = self._client.list_indexes(self.target.name, field_name=self._vector)
         # Without an index Milvus Lite compares every vector.
         flat = {"index_type": "FLAT", "metric_type": "COSINE"}
@@ -68,7 +68,7 @@ class Milvus(VectorStore):
 
     def dimension(self) -> int | None:
         """The length in the schema."""
-        return self._length
+        return self._dim
 
     def search(self, vector: Vector, k: int) -> list[StoreHit]:
         """Search with the index's own parameters."""

@@ -118,7 +118,7 @@ class StoredVectors:
 
     def __init__(self, ids: Sequence[str], vectors: Any, distance: str) -> None:
         self._ids = ids
-        self._vectors: Vector = np.asarray(vectors, dtype=np.float32).reshape(len(ids), -1)
+        self._vectors: Vector = np.asarray(vectors, dtype=np.float32).reshape(len(ids), -1 if ids else 0)
         self._distance = distance
         lengths = np.linalg.norm(self._vectors, axis=1)
         self._lengths = np.where(lengths > 0, lengths, 1.0)
@@ -151,6 +151,7 @@ class VectorStore(System):
         self._stored: StoredVectors | None = None
         self._own: OwnFunction | None = None
         self._embedder: Embedder | None = None
+        self._length: int | None = None
         try:
             self.open()
             self._find_embedder(opening.open_embedder)
@@ -160,6 +161,7 @@ class VectorStore(System):
 
     def _find_embedder(self, open_embedder: Callable[[], Embedder]) -> None:
         """Take the store's own embedding function, else the embedder of the settings."""
+        self._length = self.dimension()
         self._own = self.own_function()
         if self._own is None:
             self._embedder = open_embedder()
@@ -243,10 +245,9 @@ class VectorStore(System):
         return vector
 
     def _check_length(self, length: int, model: str) -> None:
-        stored = self.dimension()
-        if stored is not None and stored != length:
+        if self._length is not None and self._length != length:
             raise BadValue(
-                f"{self.target.name} holds vectors of {stored} numbers, and {model} makes vectors of {length}",
+                f"{self.target.name} holds vectors of {self._length} numbers, and {model} makes vectors of {length}",
                 remedy="Name the embedder that filled the store in the settings: embedder.kind, embedder.model, "
                 "embedder.url.",
             )
