@@ -1,7 +1,7 @@
 """Recall of approximate indexes beside their times: `python -m bench.vector_stores --data DIR [--chunks 10000]`.
 
-Chunks of scifact and of the Kubernetes documentation, cut and embedded as `assay ingest` does, are put into each vector
-store as its guide says. Claims of scifact are asked through the adapters of `assay run`, which search again exactly.
+Documents of public collections, cut and embedded as `assay ingest` does, are put into each vector store as its guide
+says. Questions of the same collections are asked through the adapters of `assay run`, which search again exactly.
 Times are of the store alone: the vectors of the questions are known beforehand. Embedding the chunks takes minutes;
 `--cache DIR` keeps the vectors. Run it in the environment of `make test-integrations`.
 """
@@ -14,10 +14,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from assay.embedding.bundled import load_bundled
 from assay.embedding.protocol import Vectors
@@ -30,12 +29,14 @@ from assay.records.evaluations import VECTOR_SEARCH, CaseResult, CaseRun
 from assay.records.run_results import CaveatKind
 from assay.systems.adapters.vector_store import StoreOpening, StoreTarget, VectorStore, read_target
 from assay.systems.boundary import Asker, Terms
-from assay.text.chunking import Chunker
+from assay.text.chunking import Chunker, build_embedding_text
 from assay.wiring.adapter_kinds import STORES
 from bench.collections import load
 from bench.remembered import RememberedEmbedder
 
 K = 10
+COLLECTIONS = ("beam100k", "hotpotqa100", "noveleval", "clapnq", "squad2", "pubmedqa", "mtrag", "scifact")
+"""Documents are taken from these in turn, until there are enough chunks."""
 QUESTIONS = 200
 WARM_UP = 10
 BATCH = 1_000
@@ -58,21 +59,25 @@ Fill = Callable[[Path, Material], str]
 
 
 def read_material(data: Path, count: int, cache: Path) -> Material:
-    """Cut real documents into as many chunks, and embed them and the questions."""
+    """Cut the documents of the collections into as many chunks, and embed them and questions of each collection."""
     model = load_bundled()
     chunker = Chunker(model.count_tokens, model.token_limit)
     embedder = RememberedEmbedder(model, cache)
-    scifact = load(data, "scifact")
     texts: list[str] = []
-    for path in sorted((data / "docs_kubernetes" / "vault").rglob("*.md")):
-        texts += [piece.text for piece in chunker.chunk(path.stem, path.read_text(encoding="utf-8")).pieces]
-    for document in scifact.documents:
-        texts += [piece.text for piece in chunker.chunk(document.title, document.text, Format.TEXT).pieces]
-    rng = np.random.default_rng(7)
-    # In this order, so that fewer chunks are always the first of more, and a run that was stopped loses nothing.
-    chosen = [texts[place] for place in rng.permutation(len(texts))[:count]]
-    questions = list(scifact.questions.values())[: QUESTIONS + WARM_UP]
+    asked: list[list[str]] = []
+    for name in COLLECTIONS:
+        if len(texts) >= count:
+            break
+        collection = load(data, name)
+        asked.append(list(collection.questions.values()))
+        for document in collection.documents:
+            title = document.title.strip() or document.id
+            pieces = chunker.chunk(title, document.text, Format.TEXT).pieces
+            texts += [build_embedding_text(title, piece.heading_path, piece.text) for piece in pieces]
+    # The first of each collection, then the second of each, and so on.
+    questions = [text for row in zip_longest(*asked) for text in row if text is not None][: QUESTIONS + WARM_UP]
     embedder.embed(questions)
+    chosen = texts[:count]
     vectors = embedder.embed(chosen)
     return Material([f"c{place}" for place in range(len(chosen))], vectors, questions, embedder)
 
