@@ -50,7 +50,8 @@ class Pgvector(VectorStore):
 
     def dimension(self) -> int | None:
         """The length in the column's type."""
-        return self._table.columns.length
+        length: int | None = self._table.columns.length
+        return length
 
     def search(self, vector: Vector, k: int) -> list[StoreHit]:
         """Order by distance."""
