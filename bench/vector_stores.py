@@ -156,7 +156,7 @@ def filling_tables(folder: Path) -> Iterator[Callable[[str], Fill]]:
     psycopg = load_package("psycopg", "psycopg")
 
     def of(index: str) -> Fill:
-        def fill(_: Path, material: Material) -> str:
+        def fill(folder: Path, material: Material) -> str:  # noqa: ARG001 - the server has its own
             size, table = material.vectors.shape[1], f"chunks_{index}"
             with psycopg.connect(server.get_uri(), autocommit=True) as connection:
                 connection.execute("CREATE EXTENSION IF NOT EXISTS vector")

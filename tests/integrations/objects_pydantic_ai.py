@@ -28,7 +28,7 @@ def make_agent(keys: list[str]) -> Agent[Any, str]:
     def search(query: str) -> list[dict[str, Any]]:
         """Search the notes."""
         scores = EMBEDDER.embed([TEXTS[key] for key in keys] or [""]) @ EMBEDDER.embed([query])[0]
-        order = np.argsort(-scores) if keys else []
+        order: Any = np.argsort(-scores) if keys else []
         return [{"id": keys[place], "text": TEXTS[keys[place]], "score": float(scores[place])} for place in order]
 
     return agent

@@ -62,8 +62,8 @@ class Engine(ThreadingHTTPServer):
 
     def search(self, body: Mapping[str, Any]) -> list[tuple[str, float]]:
         """Check a search as the engine does, and answer it."""
-        size = body.get("size")
-        demand(isinstance(size, int) and size >= 1, "size")
+        demand(isinstance(body.get("size"), int) and body["size"] >= 1, "size")
+        size: int = body["size"]
         if "knn" in body:
             demand(self.kind == "elasticsearch" and set(body) == {"size", "knn", "_source"}, "a body with knn")
             knn = body["knn"]

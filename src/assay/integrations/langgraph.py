@@ -130,6 +130,7 @@ class AssayStore(BaseStore):
                 raise error
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
+        found: list[tuple[MemoryRecord, float | None]]
         if op.query is None:
             found = [(record, None) for record in self._records(op.namespace_prefix)]
             found.sort(key=lambda pair: pair[0].created_at, reverse=True)
