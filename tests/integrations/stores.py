@@ -9,7 +9,7 @@ import chromadb
 import faiss
 import lancedb
 import numpy as np
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 from chromadb.config import Settings
 from pymilvus import DataType, MilvusClient
 from qdrant_client import QdrantClient, models
