@@ -69,27 +69,30 @@ class Lance(VectorStore):
 
     def search(self, vector: Vector, k: int) -> list[StoreHit]:
         """Search with the index, where there is one."""
+        return self._read(self._query(vector, k))
+
+    def is_exact(self) -> bool:
+        """Without an index every row is compared."""
+        return self._index is None
+
+    def search_exact(self, vector: Vector, k: int) -> list[StoreHit]:
+        """Search without the index."""
+        return self._read(self._query(vector, k).bypass_vector_index())
+
+    def describe(self) -> Mapping[str, Any]:
+        """The index, its distance, and the number of rows."""
+        index = "none: the table is scanned" if self._index is None else str(self._index.index_type)
+        return {"index": index, "distance": self._distance, "count": self._table.count_rows()}
+
+    def _read(self, query: Any) -> list[StoreHit]:
         return [
             StoreHit(
                 str(row[self._id_column]),
                 -row[_FAR] if self._distance == L2 else 1.0 - row[_FAR],
                 str(row[self._text_column]) if self._text_column else "",
             )
-            for row in self._query(vector, k).to_list()
+            for row in query.to_list()
         ]
-
-    def is_exact(self) -> bool:
-        """Without an index every row is compared."""
-        return self._index is None
-
-    def search_exact(self, vector: Vector, k: int) -> list[str]:
-        """Search without the index."""
-        return [str(row[self._id_column]) for row in self._query(vector, k).bypass_vector_index().to_list()]
-
-    def describe(self) -> Mapping[str, Any]:
-        """The index, its distance, and the number of rows."""
-        index = "none: the table is scanned" if self._index is None else str(self._index.index_type)
-        return {"index": index, "distance": self._distance, "count": self._table.count_rows()}
 
     def _query(self, vector: Vector, k: int) -> Any:
         columns = [self._id_column, *([self._text_column] if self._text_column else []), _FAR]
