@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.evaluation.test_comparing import level
+from tests.evaluation.made import level
 from tests.evaluation.test_scoring import LISTS, scored
 from tests.systems.sample import dataset
 
