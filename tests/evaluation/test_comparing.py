@@ -126,13 +126,6 @@ def test_a_frame_has_a_row_a_metric_and_without_pandas_says_what_to_install() ->
         assert list(found.to_frame()["metric"]) == ["ndcg@5"]
 
 
-def test_a_notebook_shows_a_table_for_each_comparison() -> None:
-    shown = compare_readings([level(0.5, name="a"), level(0.6, name="b"), level(0.4, name="c")])._repr_html_()
-    assert shown.count("<table>") == 2
-    assert "<b>b against a</b>" in shown
-    assert "<td>ndcg@5</td>" in shown
-
-
 def test_nested_fields_are_named_by_their_path() -> None:
     assert differing({"a": {"b": (1, 2)}}, {"a": {"b": [1, 2]}}) == ()
     assert differing({"a": {}}, {"a": {"b": 1}}) == (Difference("a", {}, None), Difference("a.b", None, 1))

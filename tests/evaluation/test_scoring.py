@@ -282,16 +282,6 @@ def test_a_result_becomes_a_table_where_pandas_is_installed() -> None:
         frame = result.to_frame()
         assert list(frame.columns) == ["case", "metric", "value", "outcome", "reason"]
         assert len(frame) == 4
-    if importlib.util.find_spec("polars") is None:
-        with pytest.raises(MissingExtra, match="pip install polars"):
-            result.to_polars()
-
-
-def test_a_notebook_shows_the_metrics_and_the_caveats_escaped() -> None:
-    shown = scored(dataset(), LISTS, "mrr", name="<b>mine</b>")._repr_html_()
-    assert "&lt;b&gt;mine&lt;/b&gt; on house: 3 ok, 1 empty" in shown
-    assert "<td>mrr</td><td>0.625 [" in shown
-    assert "<b>mine" not in shown
 
 
 def test_breakdowns_add_up_to_the_whole() -> None:

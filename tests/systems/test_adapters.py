@@ -30,15 +30,7 @@ from tests.systems.search_engine import MAPPINGS, Engine, running
 from assay.errors import AddressRefused, EndpointUnavailable, MissingExtra, UnknownSystem
 from assay.network import ANYWHERE, Gatekeeper
 from assay.records.evaluations import CaseStatus
-from assay.systems.adapters.vector_store import (
-    EXACT_NOTE,
-    StoredVectors,
-    StoreHit,
-    StoreOpening,
-    Vector,
-    read_target,
-    settle_ties,
-)
+from assay.systems.adapters.vector_store import EXACT_NOTE, StoredVectors, StoreOpening, Vector, read_target
 from assay.systems.protocol import System
 from assay.systems.registry import parse_spec
 from assay.wiring import open_system
@@ -257,18 +249,8 @@ def test_every_kind_is_known_by_its_example() -> None:
 @pytest.mark.parametrize(("distance", "first"), [("cosine", "b"), ("dot", "c"), ("l2", "a")])
 def test_exact_search_orders_by_the_distance_of_the_index(distance: str, first: str) -> None:
     stored = StoredVectors(["a", "b", "c"], [[1.0, 0.2], [0.5, 0.0], [9.0, 8.0]], distance)
-    [best] = stored.nearest(read_vector(1.0, 0.0), 1)
-    assert best.id == first
+    assert stored.nearest(read_vector(1.0, 0.0), 1) == [first]
     assert StoredVectors([], [], distance).nearest(read_vector(1.0, 0.0), 3) == []
-
-
-def test_copies_as_near_as_the_last_result_count_whichever_was_found() -> None:
-    hits = [StoreHit("a", 0.9), StoreHit("b", 0.5), StoreHit("c", 0.5), StoreHit("d", 0.5 - 1e-7), StoreHit("e", 0.4)]
-    assert settle_ties(hits, ("a", "d"), 2) == ("a", "d")
-    assert settle_ties(hits, ("a", "e"), 2) == ("a", "b")
-    assert settle_ties(hits, ("d", "c"), 2) == ("a", "c"), "what is nearer is not given up for a copy"
-    assert settle_ties(hits[:2], (), 5) == ("a", "b")
-    assert settle_ties([StoreHit("a", 0.9), StoreHit("a", 0.8), StoreHit("b", 0.1)], (), 2) == ("a", "b")
 
 
 def read_vector(*numbers: float) -> Vector:

@@ -7,7 +7,6 @@
 - `scoring`: every metric over every case.
 - `caveats`: what a reader must know beside a run's numbers.
 - `results`: a finished run as a value.
-- `data_frames`: results as tables of pandas, Polars and notebooks.
 - `result_rows`: rows of `eval_results`: what only the dataset can tell of a run, and verdicts of the gate.
 - `judged_scores`: a run's numbers with the verdicts of judges.
 - `run_judging`: judging the answers of a finished run.

@@ -7,15 +7,16 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import NotComparable, NothingMeasured
+from assay.errors import MissingExtra, NotComparable, NothingMeasured
 from assay.evaluation.caveats import name_few, withhold
-from assay.evaluation.data_frames import format_html, make_pandas, make_polars
 from assay.evaluation.readings import METRICS, Reading, differing, has_direction, limit_instrument, lower_is_better
 from assay.formats.grid import grid
 from assay.metrics.inputs import mean
@@ -364,17 +365,11 @@ class RunsCompared:
         """Everything, for machines."""
         return {"comparisons": [comparison.as_json() for comparison in self.comparisons]}
 
-    def to_pandas(self) -> Any:
-        """A table of pandas: one row a comparison and metric."""
-        return make_pandas(self._records())
-
-    def to_polars(self) -> Any:
-        """The same as a table of Polars."""
-        return make_polars(self._records())
-
     def to_frame(self) -> Any:
-        """The same as `to_pandas`."""
-        return self.to_pandas()
+        """A pandas table: one row a comparison and metric."""
+        if find_spec("pandas") is None:
+            raise MissingExtra("to_frame needs pandas, which is not installed", remedy="Install it: pip install pandas")
+        return importlib.import_module("pandas").DataFrame(self._records())
 
     def _records(self) -> list[dict[str, object]]:
         return [
@@ -392,13 +387,6 @@ class RunsCompared:
 
     def __repr__(self) -> str:
         return "\n\n".join(map(repr, self.comparisons))
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: a table for each comparison."""
-        return "".join(
-            format_html(f"{found.treatment.name} against {found.control.name}", found.rows())
-            for found in self.comparisons
-        )
 
 
 def compare_readings(readings: Sequence[Reading], *, seed: int = 0) -> RunsCompared:

@@ -7,6 +7,8 @@ writes them. Cases that were never tried are `skipped` here and have no line, so
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,9 +16,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from assay.errors import UnknownMetric
+from assay.errors import MissingExtra, UnknownMetric
 from assay.evaluation.caveats import seal_caveat
-from assay.evaluation.data_frames import format_html, make_pandas, make_polars
 from assay.evaluation.run_metrics import RUN_AREAS, RUN_GENERATION, RUN_JUDGING, RUN_UNITS
 from assay.evaluation.running.files import SEAL, Plain, RunFolder, manifest_json, plain
 from assay.formats.trec import write_trec_run
@@ -37,8 +38,6 @@ from assay.records.run_results import (
 )
 from assay.statistics import Interval
 
-COLUMNS = ("case", "metric", "value", "outcome", "reason")
-"""Of a run as a data frame."""
 PerCase = Mapping[str, Outcome]
 Aggregates = Mapping[MetricSpec, Aggregate]
 
@@ -236,20 +235,11 @@ class RunResult:
         }
         write_trec_run(Path(path), run, "".join(self.name.split()) or "assay")
 
-    def to_pandas(self) -> Any:
-        """A table of pandas: one row a case and metric."""
-        return make_pandas(self._records(), COLUMNS)
-
-    def to_polars(self) -> Any:
-        """The same as a table of Polars."""
-        return make_polars(self._records(), COLUMNS)
-
     def to_frame(self) -> Any:
-        """The same as `to_pandas`."""
-        return self.to_pandas()
-
-    def _records(self) -> list[dict[str, object]]:
-        return [
+        """A pandas table: one row a case and metric."""
+        if importlib.util.find_spec("pandas") is None:
+            raise MissingExtra("to_frame needs pandas, which is not installed", remedy="Install it: pip install pandas")
+        rows = [
             {
                 "case": case,
                 "metric": str(spec),
@@ -260,13 +250,9 @@ class RunResult:
             for spec, cases in self.scores.items()
             for case, outcome in cases.items()
         ]
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: every metric with its interval, how the cases ended, and the caveats."""
-        ended = ", ".join(f"{count} {status}" for status, count in self.counts.items() if count)
-        rows = [[str(spec), format_value(aggregate)] for spec, aggregate in self.aggregates.items()]
-        title = f"{self.name} on {self.manifest.dataset}: {ended or 'no cases'}"
-        return format_html(title, [["metric", "value [95 %]"], *rows], self.notes)
+        return importlib.import_module("pandas").DataFrame(
+            rows, columns=["case", "metric", "value", "outcome", "reason"]
+        )
 
     def __repr__(self) -> str:
         width = max((len(str(spec)) for spec in self.aggregates), default=0)

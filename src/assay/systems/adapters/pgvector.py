@@ -10,12 +10,12 @@ Runs keep the name of their system, so a password does not belong in the URL: us
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from assay.errors import UnknownSystem
-from assay.storage.vector_tables import TableRow, VectorTable
+from assay.storage.vector_tables import VectorTable
 from assay.systems.adapters.vector_store import StoreHit, Vector, VectorStore
 from assay.systems.replies import VARIABLE, from_environment
 
@@ -55,19 +55,17 @@ class Pgvector(VectorStore):
 
     def search(self, vector: Vector, k: int) -> list[StoreHit]:
         """Order by distance."""
-        return self._read(self._table.nearest(vector.tolist(), k))
+        cosine = self._table.columns.operator == _COSINE
+        rows = self._table.nearest(vector.tolist(), k)
+        return [StoreHit(row.id, 1.0 - row.distance if cosine else -row.distance, row.text) for row in rows]
 
     def is_exact(self) -> bool:
         """Without an index every row is compared."""
         return not self._table.columns.index
 
-    def search_exact(self, vector: Vector, k: int) -> list[StoreHit]:
+    def search_exact(self, vector: Vector, k: int) -> list[str]:
         """Order by distance without the index."""
-        return self._read(self._table.nearest(vector.tolist(), k, scan=True))
-
-    def _read(self, rows: Iterable[TableRow]) -> list[StoreHit]:
-        cosine = self._table.columns.operator == _COSINE
-        return [StoreHit(row.id, 1.0 - row.distance if cosine else -row.distance, row.text) for row in rows]
+        return [row.id for row in self._table.nearest(vector.tolist(), k, scan=True)]
 
     def describe(self) -> Mapping[str, Any]:
         """The index, its distance, and the number of rows."""

@@ -71,9 +71,9 @@ class VectorIndex(VectorStore):
         """Whether the field has no graph."""
         return self._field.exact
 
-    def search_exact(self, vector: Vector, k: int) -> list[StoreHit]:
+    def search_exact(self, vector: Vector, k: int) -> list[str]:
         """Compare every document by a script."""
-        return self._index.ask(self._bodies.exact(self._field, vector.tolist(), k))
+        return [hit.id for hit in self._index.ask(self._bodies.exact(self._field, vector.tolist(), k))]
 
     def describe(self) -> Mapping[str, Any]:
         """The field as it is mapped."""

@@ -37,10 +37,6 @@ from assay.systems.replies import at_path, read_reply, shape_of
 Vector = NDArray[np.float32]
 EXACT_CASES = 200
 """Queries that are searched exactly as well: enough for a share with two digits."""
-COPIES = 50
-"""Further results of exact search that are looked at for being as near as the last one."""
-TIE = 1e-5
-"""Scores that differ by no more are equal: distances are computed in single precision."""
 MOST_COMPARED = 500_000
 """Vectors that are read into memory at most, for exact search in stores that have none of their own."""
 EXACT_NOTE = "the store searched exactly; there is no approximate index whose recall could be measured"
@@ -127,36 +123,16 @@ class StoredVectors:
         lengths = np.linalg.norm(self._vectors, axis=1)
         self._lengths = np.where(lengths > 0, lengths, 1.0)
 
-    def nearest(self, vector: Vector, k: int) -> list[StoreHit]:
-        """Return the k nearest, best first."""
+    def nearest(self, vector: Vector, k: int) -> list[str]:
+        """Return the ids of the k nearest, best first."""
         if not self._ids:
             return []
         if self._distance == L2:
-            scores = -np.square(self._vectors - vector).sum(axis=1)
+            scores = -np.linalg.norm(self._vectors - vector, axis=1)
         else:
             scores = self._vectors @ vector
             scores = scores / self._lengths if self._distance == COSINE else scores
-        best = np.argsort(-scores, kind="stable")[:k]
-        return [StoreHit(self._ids[place], float(scores[place])) for place in best]
-
-
-def settle_ties(hits: Sequence[StoreHit], found: Collection[str], k: int) -> tuple[str, ...]:
-    """Return the k best ids of an exact search; of those as near as the last one, the ones that were found come first.
-
-    A corpus may hold a text more often than k times. Which of the copies an index returns is not a matter of recall.
-    """
-    scores: dict[str, float] = {}
-    for hit in hits:
-        scores.setdefault(hit.id, hit.score)
-    best = list(scores)
-    if len(best) <= k:
-        return tuple(best)
-    bound = scores[best[k - 1]]
-    rounding = TIE * max(1.0, abs(bound))
-    sure = [name for name in best[:k] if scores[name] > bound + rounding]
-    tied = [name for name in best if abs(scores[name] - bound) <= rounding]
-    chosen = sorted(tied, key=lambda name: name not in found)
-    return (*sure, *chosen[: k - len(sure)])
+        return [self._ids[place] for place in np.argsort(-scores, kind="stable")[:k]]
 
 
 class VectorStore(System):
@@ -213,8 +189,8 @@ class VectorStore(System):
     def is_exact(self) -> bool:
         """Whether `search` compares the vector with every stored one."""
 
-    def search_exact(self, vector: Vector, k: int) -> list[StoreHit]:
-        """Compare the vector with every stored one, best first. Stores that can do so themselves override this."""
+    def search_exact(self, vector: Vector, k: int) -> list[str]:
+        """Compare the vector with every stored one; ids, best first. Stores that can do so themselves override this."""
         with self._reading:
             if self._stored is None:
                 self._stored = self.read_vectors()
@@ -245,15 +221,14 @@ class VectorStore(System):
         found = read_reply({"results": results, "stages": stages})
         return replace(found, notes=(*found.notes, EXACT_NOTE)) if self.is_exact() else found
 
-    def seen(self, case: Case, given: Retrieved) -> Seen | None:
+    def seen(self, case: Case, given: Retrieved) -> Seen | None:  # noqa: ARG002 - the protocol's arguments
         """What an exact search finds for the query that was asked, where the index is approximate."""
         if case.id not in self._asked or self.is_exact():
             return None
         vector, k = self._asked[case.id]
         begun = self._clock()
-        hits = self.search_exact(vector, k + COPIES)
-        exact_ms = (self._clock() - begun) * 1000.0
-        return Seen(exact=settle_ties(hits, given.ids, k), exact_ms=exact_ms)
+        exact = tuple(dict.fromkeys(self.search_exact(vector, k)))
+        return Seen(exact=exact, exact_ms=(self._clock() - begun) * 1000.0)
 
     def subject(self) -> Mapping[str, Any]:
         """The store, its package, and the model of the query vectors."""
