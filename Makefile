@@ -4,6 +4,7 @@
 #   make bench   the printed figures    make soak    the long tests and reliability programs
 #   make local-llm   a real model on loopback      make test-llm   judges and pipeline against it
 #   make lock    refresh locks/         make clean   forget everything made here
+#   make test-integrations   adapters of frameworks and vector stores
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,15 +12,18 @@ READY := $(VENV)/.ready
 # Peers that are only measured against live in an environment of their own.
 BENCH := build/bench-venv
 PEERS := $(BENCH)/.ready
+# Frameworks and stores that have adapters live in one too.
+INTEGRATIONS := build/integrations-venv
+ADAPTED := $(INTEGRATIONS)/.ready
 COMPILE := $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-header --no-annotate --universal --python-version 3.11
 # Loops write to files of their own; two workers because two cores are what we promise for.
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pytest lint types bench soak docs local-llm test-llm lock clean
+.PHONY: help demo test pytest lint types bench soak docs local-llm test-llm test-integrations lock clean
 
 help:
-	@sed -n '2,6s/^# *//p' Makefile
+	@sed -n '2,7s/^# *//p' Makefile
 
 $(READY): locks/dev.txt locks/uv.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Assay needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.11 ...") if sys.version_info < (3, 11) else None'
@@ -82,6 +86,7 @@ bench: $(READY) $(PEERS)
 	@$(if $(DATA),$(BIN)/python -m bench.admission --data $(DATA))
 	@$(if $(wildcard $(DATA)/memory-benchmarks/factconsolidation),$(BIN)/python -m bench.facts --data $(DATA)/memory-benchmarks/factconsolidation)
 	@$(if $(DATA),$(BENCH)/bin/python -m bench.memory_systems --data $(DATA))
+	@$(if $(DATA),$(MAKE) --no-print-directory $(ADAPTED) && $(INTEGRATIONS)/bin/python -m bench.vector_stores --data $(DATA))
 
 soak: $(READY)
 	@$(BIN)/python -m pytest -q -m slow
@@ -99,6 +104,18 @@ test-llm: $(READY)
 docs: $(READY)
 	@$(BIN)/python -m docs.generate
 
+# Frameworks and vector stores behind `assay run --system chroma:...` and the like; 2 GB, installed
+# once. Warnings are shown and are no errors: most are of those packages.
+test-integrations: $(READY) $(ADAPTED)
+	@$(INTEGRATIONS)/bin/python -m pytest -q -n 0 -W default tests/integrations
+
+$(ADAPTED): locks/integrations.txt $(READY)
+	@echo "Making the environment of the integrations in $(INTEGRATIONS) (once)"
+	@$(PYTHON) -m venv $(INTEGRATIONS)
+	@VIRTUAL_ENV=$(CURDIR)/$(INTEGRATIONS) $(BIN)/uv pip install --quiet --compile-bytecode --require-hashes -r locks/integrations.txt
+	@VIRTUAL_ENV=$(CURDIR)/$(INTEGRATIONS) $(BIN)/uv pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
 $(PEERS): locks/bench.txt $(READY)
 	@echo "Making the environment of the benchmarks in $(BENCH) (once)"
 	@$(PYTHON) -m venv $(BENCH)
@@ -112,6 +129,7 @@ lock: $(READY)
 	@$(COMPILE) --extra memory -o locks/memory.txt pyproject.toml
 	@$(COMPILE) --extra all --group dev -o locks/dev.txt pyproject.toml
 	@$(COMPILE) --extra memory --extra postgres --group dev --group bench -o locks/bench.txt pyproject.toml
+	@$(COMPILE) --extra memory --extra postgres --group dev --group integrations -o locks/integrations.txt pyproject.toml
 
 clean:
 	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -73,7 +73,17 @@ LAYERS = (
         "index",
         "flags",
     ),
-    _layer("systems", "what can be evaluated", "memory", "formats", "metrics", "models", "network"),
+    _layer(
+        "systems",
+        "what can be evaluated",
+        "memory",
+        "formats",
+        "metrics",
+        "models",
+        "network",
+        "embedding",
+        "storage",
+    ),
     _layer("judging", "rubrics, judges, panel, calibration", "models", "embedding", "text", "statistics", "storage"),
     _layer(
         "evaluation",
@@ -180,6 +190,7 @@ LAYERS = (
     ),
     _layer("calls", "the calls of a memory, one method for each verb, for `api` and `client`", "verbs"),
     _layer("client", "the HTTP API as typed calls", "calls", "metrics", "models", "network", "verbs"),
+    _layer("integrations", "Assay's memory as a part of other frameworks", "api", "calls"),
     _layer("testing", "public doubles and small values for tests", "models", "embedding"),
     _layer(
         "api", "the facades behind the public names", "calls", *_USE_CASES, *_MEASURES, "settings", "verbs", "wiring"

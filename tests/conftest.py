@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
 import signal
 from collections.abc import Generator, Iterator
@@ -34,6 +35,10 @@ settings.load_profile("patient")
 # time. Power cuts have programs of their own.
 if has_room_in_memory(gigabytes=2):
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
+
+# Adapters of other packages are tried where all of these are: `make test-integrations`.
+ADAPTED = ("chromadb", "dspy", "faiss", "haystack", "lancedb", "langgraph", "llama_index", "milvus_lite", "pydantic_ai")
+collect_ignore = ["integrations"] if any(importlib.util.find_spec(name) is None for name in ADAPTED) else []
 
 # A shell that runs the tests in the background has them ignore Ctrl-C, which the programs they start would inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -151,6 +151,7 @@ WIRING_OF_MEMORY = {"experiments", "judge_kinds", "research", "retention", "serv
 IMPORT_ALL = """
 import importlib, json, pkgutil
 import assay
+from assay.errors import MissingExtra
 from assay.extras import missing_extra
 outcomes = {}
 for module in pkgutil.walk_packages(assay.__path__, "assay.", onerror=lambda _: None):
@@ -161,6 +162,8 @@ for module in pkgutil.walk_packages(assay.__path__, "assay.", onerror=lambda _: 
     except ModuleNotFoundError as problem:
         found = missing_extra(problem)
         outcomes[module.name] = str(problem) if found is None else found.remedy
+    except MissingExtra as problem:
+        outcomes[module.name] = problem.remedy
 print(json.dumps(outcomes))
 """
 

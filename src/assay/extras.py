@@ -1,5 +1,8 @@
 """The optional parts of Assay: which packages each extra brings, and the one error that names a missing one.
 
+Frameworks and stores of others, such as LangChain or Chroma, are in no extra: an adapter loads what the user has with
+`load_package`.
+
 `EXTRAS` repeats the extras of `pyproject.toml` as modules that can be imported; a test compares both. Code that is
 about to use an extra calls `need_extra` first. Where an import fails without that, the command line turns the
 `ModuleNotFoundError` into the same error by `missing_extra`.
@@ -7,9 +10,11 @@ about to use an extra calls `need_extra` first. Where an import fails without th
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from assay.errors import MissingExtra
 
@@ -103,3 +108,29 @@ def refuse_extra(extra: str, module: str) -> MissingExtra:
         f"this needs the extra '{extra}' (the Python package {module!r} is not installed)",
         remedy=f"Install it: {install_command(extra)}",
     )
+
+
+def load_package(module: str, package: str) -> Any:
+    """Import a module of a package that is in no extra; `MissingExtra` names one that is not installed."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as problem:
+        raise refuse_package(package, problem) from problem
+
+
+def refuse_package(package: str, problem: ModuleNotFoundError) -> MissingExtra:
+    """The error that names a missing package and the command that installs it."""
+    return MissingExtra(
+        f"{package} is not installed: no module {problem.name!r}",
+        remedy=f"Install it: pip install {package}",
+    )
+
+
+def package_version(package: str) -> str:
+    """Return the version of an installed package; empty where it is not installed."""
+    from importlib import metadata  # noqa: PLC0415 - every command imports this module, few ask for a version
+
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""

@@ -18,7 +18,7 @@ from assay.errors import AddressRefused, SettingError
 OFFLINE_VARIABLE = "ASSAY_OFFLINE"
 ALLOW_VARIABLE = "ASSAY_NETWORK_ALLOW"
 _ON = frozenset({"1", "true", "yes", "on"})
-_PORTS = {"http": 80, "https": 443}
+_PORTS = {"http": 80, "https": 443, "postgresql": 5432, "postgres": 5432}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -78,6 +78,8 @@ MAY_ASK_SIBLINGS = {"server/streaming.py": {"socket"}}
 """Serving processes that ask each other over Unix sockets, which never leave this machine; a test below holds it."""
 MAY_REACH_THE_STORE = {"storage/checkpoints/postgres.py": {"psycopg"}}
 """The store's own address is a configured one."""
+MAY_REACH_A_NAMED_TABLE = {"storage/vector_tables.py": {"psycopg"}}
+"""A table under test, opened by `systems/adapters/pgvector.py` alone, which asks the gatekeeper first."""
 
 
 class Names(NamedTuple):
@@ -113,7 +115,23 @@ def test_no_module_opens_connections_beside_the_gatekeeper() -> None:
         used = connecting(names_in(path).imports)
         if used:
             found[path.relative_to(SOURCE).as_posix()] = used
-    assert found == {**MAY_CONNECT, **MAY_LISTEN, **MAY_ASK_SIBLINGS, **MAY_REACH_THE_STORE}
+    assert found == {
+        **MAY_CONNECT,
+        **MAY_LISTEN,
+        **MAY_ASK_SIBLINGS,
+        **MAY_REACH_THE_STORE,
+        **MAY_REACH_A_NAMED_TABLE,
+    }
+
+
+def test_a_table_under_test_is_opened_only_where_the_gatekeeper_is_asked() -> None:
+    users = {
+        path.relative_to(SOURCE).as_posix()
+        for path in SOURCE.rglob("*.py")
+        if "assay.storage.vector_tables" in names_in(path).imports
+    }
+    assert users == {"systems/adapters/pgvector.py"}
+    assert "check" in names_in(SOURCE / "systems/adapters/pgvector.py").calls
 
 
 @pytest.mark.parametrize("name", sorted(MAY_LISTEN))

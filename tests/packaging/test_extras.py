@@ -20,6 +20,8 @@ ROOT = Path(__file__).parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 OF_TESTS = {"pytest"}
 """`assay.pytest_plugin` is loaded by pytest alone."""
+OF_INTEGRATIONS = {"haystack", "langchain_core", "langgraph", "llama_index"}
+"""Frameworks that users bring; the test below holds who may import them."""
 
 
 @cache
@@ -62,9 +64,22 @@ def test_every_module_the_code_imports_is_of_the_base_or_of_an_extra() -> None:
     unknown = {
         module
         for module in imported_modules()
-        if module not in optional | OF_TESTS | {"pandas"} and not distributions_of(module) & base
+        if module not in optional | OF_TESTS | OF_INTEGRATIONS | {"pandas"} and not distributions_of(module) & base
     }
     assert unknown == set()
+
+
+@pytest.mark.parametrize("module", sorted(OF_INTEGRATIONS))
+def test_a_framework_is_imported_only_where_its_absence_is_explained(module: str) -> None:
+    users = [
+        path
+        for path in (ROOT / "src" / "assay").rglob("*.py")
+        if f"from {module}" in (text := path.read_text(encoding="utf-8")) or f"import {module}" in text
+    ]
+    assert users
+    for path in users:
+        assert path.parent.name == "integrations", path
+        assert "raise refuse_package(" in path.read_text(encoding="utf-8"), path
 
 
 def imported_modules() -> set[str]:

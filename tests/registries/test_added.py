@@ -47,6 +47,7 @@ from assay.records import Scope
 from assay.records.evaluations import OutcomeKind
 from assay.records.judging import RubricKind, VerdictOutcome
 from assay.systems.registry import SYSTEMS, SystemRequest, parse_spec
+from assay.wiring.adapter_kinds import FRAMEWORKS, SEARCH_ENGINES, STORES
 
 DOCS = Dataset(
     name="docs",
@@ -211,7 +212,8 @@ def test_a_class_that_cannot_be_made_says_why() -> None:
 
 
 def test_every_built_in_system_is_registered() -> None:
-    assert SYSTEMS.names() == ("assay", "python", "http", "mcp", "run")
+    assert SYSTEMS.names()[:5] == ("assay", "python", "http", "mcp", "run")
+    assert set(SYSTEMS.names()[5:]) == {*FRAMEWORKS, *STORES, *SEARCH_ENGINES}
     opened = SYSTEMS.find("python")
     assert opened is not None
     request = SystemRequest(text="python:x", target="x", dataset=DOCS, folder=Path())

@@ -22,6 +22,7 @@ from assay.metrics.inputs import LatencySummary
 from assay.metrics.operations import latency_summary
 from assay.metrics.spec import MetricSpec
 from assay.records.evaluations import (
+    VECTOR_SEARCH,
     CaseResult,
     CaseRun,
     CaseStatus,
@@ -54,7 +55,48 @@ _COUNTED = re.compile(r"(\d+) (.*?)(, such as .*)?")
 
 def case_caveats(cases: Sequence[CaseResult]) -> list[Caveat]:
     """Cases that ended badly or were never tried, then what the adapter of the system reported."""
-    return [*_failure_caveats(cases), *_retry_caveats(cases), *_cost_caveats(cases), *_adapter_caveats(cases)]
+    return [
+        *_failure_caveats(cases),
+        *_retry_caveats(cases),
+        *_cost_caveats(cases),
+        *_index_caveats(cases),
+        *_adapter_caveats(cases),
+    ]
+
+
+def _index_caveats(cases: Sequence[CaseResult]) -> list[Caveat]:
+    """How much of what exact search finds an approximate index found, where the system searched both ways."""
+    shares, searched, exact_ms, depth = list[float](), list[CaseRun](), list[CaseRun](), 0
+    for given in (case.retrieved for case in cases if case.retrieved is not None):
+        if given.seen is None or not given.seen.exact:
+            continue
+        exact = set(given.seen.exact)
+        depth = max(depth, len(exact))
+        shares.append(len(exact & set(given.ids)) / len(exact))
+        searched.append(CaseRun(total_ms=given.stages.get(VECTOR_SEARCH)))
+        exact_ms.append(CaseRun(total_ms=given.seen.exact_ms))
+    if not shares:
+        return []
+    index, exhaustive = latency_summary(searched), latency_summary(exact_ms)
+    recall = math.fsum(shares) / len(shares)
+    times = {"p50": index.p50, "p95": index.p95, "exact_p50": exhaustive.p50, "exact_p95": exhaustive.p95}
+    known = {name: value for name, value in times.items() if value is not None}
+    told = (
+        f" The index took p50 {known['p50']:.2f} ms, p95 {known['p95']:.2f} ms; exact search p50 "
+        f"{known['exact_p50']:.2f} ms, p95 {known['exact_p95']:.2f} ms."
+        if len(known) == len(times)
+        else ""
+    )
+    return [
+        Caveat(
+            kind=CaveatKind.INDEX,
+            sentence=f"The approximate index has a recall@{depth} of {recall:.3f} against exact search of the same "
+            f"vectors, over {len(shares):,} cases; the lowest is {min(shares):.3f}.{told}",
+            count=len(shares),
+            of=len(cases),
+            figures={"recall": recall, "lowest": min(shares), "k": depth, **known},
+        )
+    ]
 
 
 def _cost_caveats(cases: Sequence[CaseResult]) -> list[Caveat]:

@@ -248,6 +248,14 @@ class Seen:
     """Of the list given, what is found only because the query was expanded; only where it was."""
     tokens_saved: int | None = None
     """What was left out because the session has it already; only where the session has a history."""
+    exact: tuple[str, ...] | None = None
+    """The list that an exact search of the same vectors gives; only where the index is approximate."""
+    exact_ms: float | None = None
+    """How long the exact search took."""
+
+
+VECTOR_SEARCH = "vector_search"
+"""The stage of a case in which a vector store searched, without the embedding of the query."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

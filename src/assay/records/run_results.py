@@ -70,6 +70,8 @@ class CaveatKind(StrEnum):
     """The cost of the run, and how many cases did not report theirs."""
     LATENCY = "latency"
     """What times include or leave out: cold starts, time-outs, another machine."""
+    INDEX = "index"
+    """The recall of an approximate vector index against exact search, beside the times of both."""
     OTHER = "other"
     """Anything else, such as the notes of a run made by version 0.1."""
 

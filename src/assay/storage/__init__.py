@@ -21,6 +21,7 @@
 - `foreign_sqlite`: SQLite files of other programs, read without touching them.
 - `consistency`: checks that the tables agree with each other.
 - `checkpoints`: whole copies of the store.
+- `vector_tables`: a user's own table with a pgvector column, read for an evaluation.
 """
 
 from assay.storage.checkpoints.folder import Checkpoint, Restored

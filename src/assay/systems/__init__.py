@@ -1,4 +1,4 @@
-"""Systems that can be evaluated: Assay itself, a Python function, an HTTP service, an MCP server, a run file.
+"""Systems that can be evaluated: Assay, functions, services, MCP servers, run files, frameworks and vector stores.
 
 - `protocol`: what a system is, and hashes of its code.
 - `registry`: the registry of systems, `@system`, and names such as `assay:mode=quick` or `python:pkg.module:search`.
@@ -10,5 +10,6 @@
 - `mcp_server`: an MCP server.
 - `mcp_connection`: the connection to an MCP server, and its description file.
 - `run_file`: a TREC run file.
+- `adapters`: frameworks, vector stores and search engines.
 - `replies`: description files, and what functions and services may return.
 """

@@ -43,12 +43,17 @@ _INIT = "__init__.py"
 def code_of(thing: Any) -> dict[str, str]:
     """Hashes of the code of a function, a class or an object that can be called, by file."""
     made = _behind(thing)
-    module = sys.modules.get(getattr(made, "__module__", "") or "")
+    return code_of_module(getattr(made, "__module__", "") or "") or _describe_compiled(made)
+
+
+def code_of_module(name: str) -> dict[str, str]:
+    """Hashes of the file of an imported module and of what it imports; empty where it has no file."""
+    module = sys.modules.get(name)
     file = getattr(module, "__file__", None)
-    if file is None or not Path(file).is_file():
-        return _describe_compiled(made)
+    if module is None or file is None or not Path(file).is_file():
+        return {}
     path = Path(file).resolve()
-    return file_hashes(path, _root(path, module.__name__ if module is not None else ""))
+    return file_hashes(path, _root(path, module.__name__))
 
 
 def file_hashes(path: Path, root: Path) -> dict[str, str]:

@@ -80,7 +80,10 @@ def read_system(name: str, thing: object) -> SystemEntry:
 
 
 SYSTEMS: Registry[SystemEntry] = Registry(
-    "system", group="assay.systems", read=read_system, builtin=("assay.wiring.system_kinds",)
+    "system",
+    group="assay.systems",
+    read=read_system,
+    builtin=("assay.wiring.system_kinds", "assay.wiring.adapter_kinds"),
 )
 """Every kind of system, by the name before the colon."""
 

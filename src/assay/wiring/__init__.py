@@ -9,6 +9,7 @@
 - `systems`: systems, datasets and runs.
 - `referee`: systems, readers and judges of `assay bench`.
 - `system_kinds`: registers the kinds of system that come with Assay.
+- `adapter_kinds`: registers adapters of frameworks, vector stores and search engines.
 - `experiments`: simulations and tuning.
 - `retention`: how long rows are kept, and archives.
 - `variants`: other configurations of a memory's search.

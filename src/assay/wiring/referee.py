@@ -15,12 +15,12 @@ import numpy as np
 
 from assay.clock import SystemClock
 from assay.errors import AssayError, InputError, UnknownSystem
-from assay.extras import need_extra
+from assay.extras import need_extra, package_version
 from assay.models.chat import ChatRequest, Message
 from assay.models.endpoint import Endpoint, EndpointOptions
 from assay.models.http_pool import HttpPool
 from assay.records.judging import RubricKind
-from assay.referee.contenders.contract import Contender, OpenContender, package_version
+from assay.referee.contenders.contract import Contender, OpenContender
 from assay.settings import Settings, load_settings
 from assay.systems.replies import headers_for
 from assay.wiring.engines import ENGINE_MODULES, load_embedder, open_engine

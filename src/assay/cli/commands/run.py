@@ -42,7 +42,11 @@ DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help="A datas
 SystemOption = Annotated[
     list[str],
     typer.Option(
-        "--system", "-s", metavar="SPEC", help="assay[:...], python:MODULE:NAME, http:FILE, mcp:FILE, run:FILE."
+        "--system",
+        "-s",
+        metavar="SPEC",
+        help="assay[:...], python:MODULE:NAME, http:FILE, mcp:FILE, run:FILE, langchain:MODULE:NAME, chroma:PATH#NAME "
+        "and other frameworks and vector stores: docs/guides/integrations.md.",
     ),
 ]
 MetricsOption = Annotated[

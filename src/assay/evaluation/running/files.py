@@ -216,7 +216,12 @@ def _chunks(found: list[Plain]) -> tuple[RetrievedChunk, ...]:
 
 
 def _read_seen(found: Plain) -> Seen:
-    read: Mapping[str, Callable[[Any], Any]] = {"channels": _tuples, "channel_scores": _tuples, "tokens_saved": int}
+    read: Mapping[str, Callable[[Any], Any]] = {
+        "channels": _tuples,
+        "channel_scores": _tuples,
+        "tokens_saved": int,
+        "exact_ms": float,
+    }
     return Seen(**{name: read.get(name, tuple)(given) for name, given in found.items() if given is not None})
 
 

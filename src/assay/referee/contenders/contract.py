@@ -12,7 +12,6 @@ instead of accepting an argument and ignoring it.
 
 from __future__ import annotations
 
-import importlib.metadata
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -118,11 +117,3 @@ class OpenContender:
     embedder: Any = None
     """The embedder that all vector systems share; None where none is installed."""
     seed: int = 0
-
-
-def package_version(name: str) -> str:
-    """Return the version of an installed package; empty where it is not installed."""
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return ""

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from assay.errors import InputError
+from assay.extras import load_package, package_version
 from assay.referee.contenders.contract import (
     FILTERS,
     TIMESTAMPS,
@@ -20,10 +21,9 @@ from assay.referee.contenders.contract import (
     ContenderHit,
     Declaration,
     OpenContender,
-    package_version,
 )
 from assay.referee.contenders.plain import folder_name, missing_item
-from assay.referee.contenders.vector_stores import COLLECTION, load_package
+from assay.referee.contenders.vector_stores import COLLECTION
 from assay.referee.sets.values import MemoryItem
 
 MANY = 100_000

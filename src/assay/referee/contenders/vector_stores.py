@@ -6,12 +6,12 @@ are no dependencies of Assay; where one is missing, the error says what to insta
 
 from __future__ import annotations
 
-import importlib
 import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from assay.errors import InputError, MissingExtra
+from assay.errors import InputError
+from assay.extras import load_package, package_version
 from assay.referee.contenders.contract import (
     FILTERS,
     TIMESTAMPS,
@@ -19,7 +19,6 @@ from assay.referee.contenders.contract import (
     ContenderHit,
     Declaration,
     OpenContender,
-    package_version,
 )
 from assay.referee.contenders.plain import missing_item
 from assay.referee.sets.values import MemoryItem
@@ -27,17 +26,6 @@ from assay.referee.sets.values import MemoryItem
 BATCH = 1_000
 COLLECTION = "items"
 _SPACE = uuid.UUID("6f1c6d0e-2b7a-4e43-9d0f-3a1f6f0f7f11")
-
-
-def load_package(module: str, package: str) -> Any:
-    """Import a peer's package; one that is not installed is named with the way to install it."""
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as problem:
-        raise MissingExtra(
-            f"{package} is not installed: no module {problem.name!r}",
-            remedy=f"Install it beside Assay (pip install {package}), or use the environment of `make bench`.",
-        ) from problem
 
 
 def point_id(user: str, item_id: str) -> str:
