@@ -25,6 +25,7 @@
 - `runs`: start a run, list runs, show one, compare two, judge one by the gate.
 - `searching`: search, context, match triggers.
 - `sessions`: sessions, the log of searches, how tasks begin and end.
+- `traces`: traces of other systems: import, list, show, sum up, make cases, scores.
 - `usage`: validate, record what was read or written.
 - `variants`: define, list and remove variants; shadow runs: status, replay.
 
@@ -58,6 +59,7 @@ from assay.verbs import (
     runs,
     searching,
     sessions,
+    traces,
     usage,
     variants,
 )
@@ -84,6 +86,7 @@ FAMILIES: tuple[Family, ...] = (
     runs.FAMILY,
     searching.FAMILY,
     sessions.FAMILY,
+    traces.FAMILY,
     usage.FAMILY,
     variants.FAMILY,
 )
