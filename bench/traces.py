@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import resource
 import sys
 import tempfile
@@ -29,11 +30,14 @@ from assay.traces.importing import import_files
 CORPUS = 5_000
 SPANS_A_TRACE = 8
 TRACES_A_LINE = 25
-WORDS = (
-    "guests may check out before noon or ask the desk for a later time breakfast is served from seven until ten in the "
-    "garden hall parking costs twelve euros a night and pets are welcome on the ground floor the river room has a view "
-    "the pool opens in may and closes in october towels are changed daily unless the card hangs on the door"
-).split()
+WORDS = tuple(
+    re.findall(
+        r"\w+",
+        "guests may check out before noon or ask the desk for a later time breakfast is served from seven until ten in "
+        "the garden hall parking costs twelve euros a night and pets are welcome on the ground floor the river room "
+        "has a view the pool opens in may and closes in october towels are changed daily unless the card hangs there",
+    )
+)
 BEGIN = 1_760_000_000_000_000_000
 
 
@@ -72,7 +76,10 @@ def make_trace(number: int, rng: random.Random, corpus: list[str]) -> list[dict[
         ("words", [attribute(kind, "RETRIEVER"), attribute("input.value", question)]),
         ("vectors", [attribute(kind, "RETRIEVER"), attribute("input.value", question)]),
         ("rerank", [attribute(kind, "RERANKER"), attribute("reranker.query", question)]),
-        ("memory", [attribute("gen_ai.operation.name", "search_memory"), attribute("gen_ai.memory.query.text", question)]),
+        (
+            "memory",
+            [attribute("gen_ai.operation.name", "search_memory"), attribute("gen_ai.memory.query.text", question)],
+        ),
         ("chat", [attribute("gen_ai.operation.name", "chat"), *model, *usage, attribute("output.value", answer)]),
         ("POST", [attribute("http.request.method", "POST"), attribute("http.response.status_code", 200)]),
     ]
@@ -96,11 +103,15 @@ def make_trace(number: int, rng: random.Random, corpus: list[str]) -> list[dict[
 
 def make_lines(spans: int, seed: int = 0) -> Iterator[dict[str, Any]]:
     """Return requests as a collector writes them, one a line."""
-    rng = random.Random(seed)  # noqa: S311 - texts for a measurement
+    rng = random.Random(seed)
     corpus = [make_text(rng, 60) for _ in range(CORPUS)]
     traces = spans // SPANS_A_TRACE
     for first in range(0, traces, TRACES_A_LINE):
-        made = [span for number in range(first, min(first + TRACES_A_LINE, traces)) for span in make_trace(number, rng, corpus)]
+        made = [
+            span
+            for number in range(first, min(first + TRACES_A_LINE, traces))
+            for span in make_trace(number, rng, corpus)
+        ]
         yield {"resourceSpans": [{"resource": {"attributes": []}, "scopeSpans": [{"scope": {}, "spans": made}]}]}
 
 
@@ -110,7 +121,7 @@ def write_file(path: Path, spans: int, form: str) -> None:
         with path.open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(line) + "\n" for line in make_lines(spans))
         return
-    from google.protobuf.json_format import ParseDict  # noqa: PLC0415 - the extra
+    from google.protobuf.json_format import ParseDict  # type: ignore[import-untyped] # noqa: PLC0415 - the extra
     from opentelemetry.proto.trace.v1.trace_pb2 import TracesData  # noqa: PLC0415 - the same
 
     with path.open("wb") as file:
@@ -152,7 +163,7 @@ def main() -> None:
 
 def report(title: str, done: TraceImport, wall: float, processor: float) -> None:
     """Print what one import did and took."""
-    counts = {reason.value: count for reason, count in {**done.rejected, **done.noted}.items()}
+    counts = {reason.value: count for reason, count in (*done.rejected.items(), *done.noted.items())}
     say(f"{title}: {done.spans:,} spans read, {done.stored:,} stored, {done.traces:,} traces, {counts}")
     say(f"  {wall:,.1f} s, processor {processor:,.1f} s, {done.spans / wall:,.0f} spans/s")
 

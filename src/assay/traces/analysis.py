@@ -373,9 +373,7 @@ class AnalysedTrace:
 
     def show(self) -> ShownTrace:
         """The trace with its spans and the way of each document."""
-        return ShownTrace(
-            summary=self.summary, spans=self.lines, candidates=self.candidates(), judge=self.judge_name
-        )
+        return ShownTrace(summary=self.summary, spans=self.lines, candidates=self.candidates(), judge=self.judge_name)
 
 
 def _distinct(documents: Iterable[TraceDocument]) -> tuple[TraceDocument, ...]:

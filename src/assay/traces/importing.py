@@ -37,6 +37,8 @@ FREE_UNPACKED = 4 << 20
 """Bytes that any packed file may unpack to."""
 _LOOKED_AT = 1 << 20
 _GZIP = b"\x1f\x8b"
+LISTS = ("data", "runs")
+"""Names under which exports have their spans in one list."""
 
 Reader = Callable[[Read], Iterator[ReadSpan]]
 READERS: Mapping[TraceFormat, Reader] = {
@@ -181,7 +183,8 @@ def _bounded(path: Path, raw: BinaryIO, opened: gzip.GzipFile) -> Read:
 
     def read(size: int) -> bytes:
         nonlocal total
-        piece = opened.read(size)
+        # What stands before a break is given first, and the break is raised by the next call.
+        piece = opened.read1(size)
         total += len(piece)
         if total > FREE_UNPACKED and total > MOST_UNPACKED * max(raw.tell(), 1):
             raise InputError(
@@ -239,11 +242,11 @@ def find_format(begin: bytes, path: Path, form: TraceFormat) -> TraceFormat:
 def _first_objects(begin: bytes) -> Iterator[Mapping[str, Any]]:
     """The first objects of a file that are whole, those of a list under `data` or `runs` too."""
     rest = iter((begin,))
-    for found in JsonStream(lambda _: next(rest, b""), ("data", "runs"), last="data").values():
+    for found in JsonStream(lambda _: next(rest, b""), LISTS, last=LISTS).values():
         if not isinstance(found, JsonValue):
             continue
         listed = found.value
-        for name in ("data", "runs"):
+        for name in LISTS:
             if isinstance(listed, Mapping) and isinstance(listed.get(name), list):
                 listed = listed[name][0] if listed[name] else None
         if isinstance(listed, Mapping):

@@ -49,11 +49,11 @@ def _refuse_constant(word: str) -> float:
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
-class _EndOfFile(Exception):  # noqa: N818 - ends the walk
+class _EndOfFile(Exception):
     """The file ended inside a value."""
 
 
-class _BrokenLine(Exception):  # noqa: N818 - ends the walk through one line
+class _BrokenLine(Exception):
     """A value does not end before the next line begins another one; reading goes on there."""
 
     def __init__(self, refused: RefusedSpan) -> None:
@@ -64,11 +64,11 @@ class _BrokenLine(Exception):  # noqa: N818 - ends the walk through one line
 class JsonStream:
     """Walks through a file of JSON."""
 
-    def __init__(self, read: Read, walked: Collection[str] = (), last: str = "") -> None:
-        """`walked` are names of lists to walk through, `last` the innermost, whose elements are told."""
+    def __init__(self, read: Read, walked: Collection[str] = (), last: Collection[str] = ()) -> None:
+        """`walked` are names of lists to walk through, `last` those of them whose elements are told."""
         self._read = read
         self._walked = frozenset(walked)
-        self._last = last
+        self._last = frozenset(last)
         # Bytes that are not UTF-8 become lone surrogates, which no span may hold: they cost one span, not the file.
         self._decode = codecs.getincrementaldecoder("utf-8-sig")("surrogateescape").decode
         self._text = ""
@@ -148,7 +148,7 @@ class JsonStream:
     def _walk_list(self, name: str) -> Iterator[JsonValue | RefusedSpan]:
         self._at += 1
         while self._need(_BETWEEN) != "]":
-            if name != self._last and self._text[self._at] == "{":
+            if name not in self._last and self._text[self._at] == "{":
                 yield from self._walk_object()
                 continue
             found = self._try_whole()

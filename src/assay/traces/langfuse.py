@@ -50,7 +50,7 @@ def looks_like_langfuse(value: Mapping[str, Any]) -> bool:
 
 def read_langfuse(read: Read) -> Iterator[ReadSpan]:
     """Every span of a file, or why it cannot be read."""
-    for found in JsonStream(read, ("data",), last="data").values():
+    for found in JsonStream(read, ("data",), last=("data",)).values():
         if isinstance(found, RefusedSpan):
             yield found
         elif isinstance(found.value, Mapping) and isinstance(found.value.get("data"), list):
@@ -78,9 +78,9 @@ def read_langfuse_value(value: Any) -> Iterator[ReadSpan]:
 def _catch(read: Any, *given: Any) -> ReadSpan:
     try:
         found: TraceSpan = read(*given)
-        return found
     except SpanProblem as problem:
         return problem.refused
+    return found
 
 
 def _trace(value: Mapping[str, Any]) -> TraceSpan:

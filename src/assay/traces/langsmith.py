@@ -42,7 +42,7 @@ def looks_like_langsmith(value: Mapping[str, Any]) -> bool:
 
 def read_langsmith(read: Read) -> Iterator[ReadSpan]:
     """Every span of a file, or why it cannot be read."""
-    for found in JsonStream(read, ("runs",), last="runs").values():
+    for found in JsonStream(read, ("runs",), last=("runs",)).values():
         if isinstance(found, RefusedSpan):
             yield found
         elif isinstance(found.value, Mapping) and isinstance(found.value.get("runs"), list):
@@ -105,5 +105,5 @@ def _read_output(outputs: Any) -> str:
     while isinstance(generations, list) and generations:
         generations = generations[0]
     if isinstance(generations, Mapping) and isinstance(generations.get("text"), str):
-        return generations["text"]
+        return str(generations["text"])
     return find_text(outputs, ANSWERED_KEYS, "assistant")

@@ -29,7 +29,7 @@ _SPAN_ID = re.compile(r"[0-9a-f]{16}")
 
 def read_otlp_json(read: Read) -> Iterator[ReadSpan]:
     """Every span of a file or request, or why it cannot be read."""
-    for found in JsonStream(read, WALKED, last="spans").values():
+    for found in JsonStream(read, WALKED, last=("spans",)).values():
         if isinstance(found, RefusedSpan):
             yield found
         else:

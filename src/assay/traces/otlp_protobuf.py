@@ -132,7 +132,7 @@ def _delimited(wire: _Wire, number: int, length: int, level: int) -> Iterator[Re
 
 
 def _read_bytes(data: bytes) -> ReadSpan:
-    from google.protobuf.message import DecodeError  # noqa: PLC0415 - the extra
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped] # noqa: PLC0415 - the extra
     from opentelemetry.proto.trace.v1.trace_pb2 import Span  # noqa: PLC0415 - the same
 
     try:

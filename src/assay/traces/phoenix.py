@@ -44,7 +44,7 @@ def looks_like_phoenix(value: Mapping[str, Any]) -> bool:
 
 def read_phoenix(read: Read) -> Iterator[ReadSpan]:
     """Every span of a file, or why it cannot be read."""
-    for found in JsonStream(read, ("data",), last="data").values():
+    for found in JsonStream(read, ("data",), last=("data",)).values():
         if isinstance(found, RefusedSpan):
             yield found
         elif isinstance(found.value, Mapping) and isinstance(found.value.get("data"), list):

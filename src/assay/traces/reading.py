@@ -30,7 +30,7 @@ class RefusedSpan(NamedTuple):
     sentence: str
 
 
-class SpanProblem(Exception):  # noqa: N818 - not an error of the program: it ends the reading of one span
+class SpanProblem(Exception):
     """Ends the reading of one span; becomes a `RefusedSpan`."""
 
     def __init__(self, reason: RejectReason, sentence: str) -> None:
@@ -79,10 +79,10 @@ def read_optional_id(value: Any, what: str) -> str | None:
 
 def read_nanoseconds(value: Any, what: str) -> datetime:
     """A time as OTLP writes it: nanoseconds since 1970, as a number or as its digits."""
+    # More than twenty digits are more than 64 bits; `int` of very many of them would take its time.
+    digits = "" if isinstance(value, (bool, float)) or (isinstance(value, str) and len(value) > 20) else value
     try:
-        if isinstance(value, (bool, float)) or (isinstance(value, str) and len(value) > 20):
-            raise ValueError(value)
-        return EPOCH + timedelta(microseconds=int(value) // 1_000)
+        return EPOCH + timedelta(microseconds=int(digits) // 1_000)
     except (TypeError, ValueError, OverflowError) as problem:
         raise malformed(f"{what} {shorten(value)} is not a time in nanoseconds") from problem
 
@@ -196,7 +196,9 @@ def _member_text(value: Mapping[str, Any], keys: tuple[str, ...], role: str) -> 
 
 def _last_message(value: list[Any], keys: tuple[str, ...], role: str) -> str:
     """The last message of a role; the parts of one message are joined."""
-    messages = [message for message in value if isinstance(message, Mapping) and ("role" in message or "type" in message)]
+    messages = [
+        message for message in value if isinstance(message, Mapping) and ("role" in message or "type" in message)
+    ]
     spoken = [message for message in messages if _role_of(message) == role]
     if spoken:
         return _member_text({"role": role, **_content_of(spoken[-1])}, keys, role)
@@ -255,7 +257,9 @@ def _read_document(item: Mapping[str, Any], place: int) -> TraceDocument:
         fields = fields["kwargs"]
 
     def find(*names: str) -> Any:
-        return next((fields[key] for name in names for key in (name, f"document.{name}") if fields.get(key) is not None), None)
+        return next(
+            (fields[key] for name in names for key in (name, f"document.{name}") if fields.get(key) is not None), None
+        )
 
     metadata = parse_json(find("metadata"))
     return build_document(
@@ -267,9 +271,7 @@ def _read_document(item: Mapping[str, Any], place: int) -> TraceDocument:
     )
 
 
-def build_document(
-    identifier: Any, content: Any, score: Any, metadata: Mapping[str, Any], place: int
-) -> TraceDocument:
+def build_document(identifier: Any, content: Any, score: Any, metadata: Mapping[str, Any], place: int) -> TraceDocument:
     """Make a document. Without an id its metadata may name it; else it is known by its text, else by its place."""
     text = content if isinstance(content, str) else ("" if content is None else json.dumps(content, ensure_ascii=False))
     named = identifier if identifier not in (None, "") else _name_in(metadata)
@@ -287,7 +289,9 @@ def build_document(
 
 
 def _name_in(metadata: Mapping[str, Any]) -> Any:
-    return next((metadata[key] for key in ("id", "doc_id", "document_id", "chunk_id", "source") if metadata.get(key)), None)
+    return next(
+        (metadata[key] for key in ("id", "doc_id", "document_id", "chunk_id", "source") if metadata.get(key)), None
+    )
 
 
 def _name_document(named: Any, text: str, place: int) -> str:

@@ -227,9 +227,7 @@ def make_cases(caller: Caller, request: TraceCasesRequest) -> TraceCases:
     from assay.traces.cases import add_cases, has_fault  # noqa: PLC0415 - the same
 
     if request.dataset in list_bundled():
-        raise BadValue(
-            f"{request.dataset} comes with Assay and does not change", remedy="Name a dataset of your own."
-        )
+        raise BadValue(f"{request.dataset} comes with Assay and does not change", remedy="Name a dataset of your own.")
     with _KEEPING:
         dataset, is_new = _load_dataset(caller, request.dataset)
         with caller.engine.store.reading(caller.scope) as work:

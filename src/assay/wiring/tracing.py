@@ -58,8 +58,8 @@ def exporter_of(settings: Settings) -> SpanExporter:
 def send_scores(settings: Settings, evaluated: Sequence[EvaluatedTrace]) -> str:
     """Send the scores of traces to where spans go; return what that place is called."""
     exporter = exporter_of(settings)
-    from assay.tracing import evaluations  # noqa: PLC0415 - see the package's docstring
     from assay.traces.scores import SPAN_NAME, nanoseconds  # noqa: PLC0415 - the same
+    from assay.tracing import evaluations  # noqa: PLC0415 - see the package's docstring
 
     spans = [evaluations.make_span(trace, SPAN_NAME, nanoseconds(trace.at)) for trace in evaluated]
     try:

@@ -102,9 +102,7 @@ UntilOption = Annotated[
     str | None, typer.Option("--until", metavar="TIME", help="Only traces that began before this time.")
 ]
 TracesMostOption = Annotated[int, typer.Option("--most", metavar="N", help="Look at the newest N traces.")]
-SlowOption = Annotated[
-    float, typer.Option("--slow-ms", metavar="MS", help="From this time on a trace counts as slow.")
-]
+SlowOption = Annotated[float, typer.Option("--slow-ms", metavar="MS", help="From this time on a trace counts as slow.")]
 
 
 def register_build(group: typer.Typer) -> None:

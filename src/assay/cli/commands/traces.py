@@ -53,9 +53,7 @@ CursorOption = Annotated[
     str | None, typer.Option("--cursor", metavar="TEXT", help="Continue behind a page: what it ends with.")
 ]
 MostOption = Annotated[int, typer.Option("--most", metavar="N", help="Look at the newest N traces.")]
-SlowOption = Annotated[
-    float, typer.Option("--slow-ms", metavar="MS", help="From this time on a trace counts as slow.")
-]
+SlowOption = Annotated[float, typer.Option("--slow-ms", metavar="MS", help="From this time on a trace counts as slow.")]
 TracesOption = Annotated[
     list[str] | None, typer.Option("--trace", metavar="ID", help="Only this trace; may be given several times.")
 ]
@@ -176,13 +174,17 @@ def trace_lines(found: ShownTrace) -> Iterator[str]:
     """One trace as a waterfall."""
     summary = found.summary
     session = f", session {summary.session_id}" if summary.session_id else ""
-    yield f"{summary.trace_id}, {summary.started_at:%Y-%m-%d %H:%M:%S} UTC, {_milliseconds(summary.duration_ms)}{session}"
+    took = _milliseconds(summary.duration_ms)
+    yield f"{summary.trace_id}, {summary.started_at:%Y-%m-%d %H:%M:%S} UTC, {took}{session}"
     yield f"question  {_clip(summary.question, 200) or '(not recorded)'}"
     yield f"answer    {_clip(summary.answer, 200) or '(not recorded)'}"
     yield ""
     yield from grid([("span", "role", "took", "", ""), *_span_rows(found)])
     if found.candidates:
-        yield from ("", *grid([("document", "found by", "reranked", "given", "used", "stale"), *map(_candidate, found.candidates)]))
+        yield from (
+            "",
+            *grid([("document", "found by", "reranked", "given", "used", "stale"), *map(_candidate, found.candidates)]),
+        )
     yield from ("", *grid([("check", "value", "", ""), *map(_check_row, summary.checks)]))
     if summary.faults:
         yield f"May be wrong: {', '.join(fault.value for fault in summary.faults)}"
@@ -248,7 +250,9 @@ def report_lines(found: TraceReport) -> Iterator[str]:
     yield from grid([("measure", "mean", "p50", "p95", "measured", "unit"), *rows])
     yield ""
     yield from grid([("fault", "traces"), *((fault.value, f"{count:,}") for fault, count in found.faults.items())])
-    missing = [(measure.name, reason, count) for measure in found.measures for reason, count in measure.not_measured.items()]
+    missing = [
+        (measure.name, reason, count) for measure in found.measures for reason, count in measure.not_measured.items()
+    ]
     if missing:
         yield "\nNot measured"
         yield from grid([(name, f"{count:,}", reason) for name, reason, count in missing], indent="  ")

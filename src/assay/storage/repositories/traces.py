@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, case, exists, func, select, tuple_
+from sqlalchemy import ColumnElement, and_, case, exists, func, or_, select
 
 from assay.records.traces import SpanRole, TraceDocument, TraceSpan
 from assay.storage.repositories.base import Bound, Repository
@@ -71,8 +71,13 @@ class Traces(Repository):
         remembered = texts or self._own_texts
         rows = [{"tenant": self._tenant, **_row_of(span, remembered)} for span in spans]
         statement = insert(self._connection, trace_spans).on_conflict_do_nothing()
-        stored = self._connection.execute(statement, rows).rowcount
-        return StoredSpans(int(stored), self._note_starts(spans))
+        if self._driver is not None:
+            stored = int(self._connection.execute(statement, rows).rowcount)
+        else:
+            # The driver of PostgreSQL does not count what many rows of one statement added.
+            added = self._connection.execute(statement.returning(trace_spans.c.number), rows)
+            stored = len(added.all())
+        return StoredSpans(stored, self._note_starts(spans))
 
     def _note_starts(self, spans: Sequence[TraceSpan]) -> int:
         """Keep the earliest start of each trace, and return how many traces are new."""
@@ -81,8 +86,8 @@ class Traces(Repository):
             known = starts.get(span.trace_id)
             if known is None or span.started_at < known:
                 starts[span.trace_id] = span.started_at
-        there = select(func.count()).select_from(traces).where(
-            self._mine(traces), self._among(traces.c.trace_id, starts)
+        there = (
+            select(func.count()).select_from(traces).where(self._mine(traces), self._among(traces.c.trace_id, starts))
         )
         before = int(self._connection.execute(there).scalar_one())
         adding = insert(self._connection, traces)
@@ -133,11 +138,12 @@ class Traces(Repository):
         after: TraceStart | None = None,
     ) -> list[TraceStart]:
         """The newest traces of a period, those before a certain one if it is named."""
-        order = tuple_(traces.c.started_at, traces.c.trace_id)
+        start, name = traces.c.started_at, traces.c.trace_id
         statement = select(traces.c.trace_id, traces.c.started_at).where(self._mine(traces), *_between(since, until))
         if after is not None:
-            statement = statement.where(order < tuple_(after.started_at, after.trace_id))
-        statement = statement.order_by(traces.c.started_at.desc(), traces.c.trace_id.desc()).limit(limit)
+            same = and_(start == after.started_at, name < after.trace_id)
+            statement = statement.where(or_(start < after.started_at, same))
+        statement = statement.order_by(start.desc(), name.desc()).limit(limit)
         return [TraceStart(row.trace_id, row.started_at) for row in self._connection.execute(statement)]
 
     def spans_of(self, trace_ids: Sequence[str]) -> dict[str, list[TraceSpan]]:
