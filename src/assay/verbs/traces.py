@@ -295,6 +295,7 @@ IMPORT = Verb(
     result=TraceImport,
     call=import_traces,
     command="traces import",
+    python="Memory.import_traces",
 )
 LIST_TRACES = Verb(
     name="trace.list",
@@ -352,6 +353,7 @@ SCORES = Verb(
     result=WrittenScores,
     call=write_scores,
     command="traces scores",
+    python="Memory.write_trace_scores",
 )
 
 FAMILY = Family(name="traces", verbs=(IMPORT, LIST_TRACES, SHOW, REPORT, CASES, SCORES))
