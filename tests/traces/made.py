@@ -144,7 +144,7 @@ def found(identifier: str, text: str = "", **fields: Any) -> TraceDocument:
 
 # --- Exports of other systems: our own data in their published forms ---
 
-LANGFUSE_TRACE = {
+LANGFUSE_TRACE: dict[str, Any] = {
     "id": "lf-trace-1",
     "timestamp": "2026-03-01T09:00:00.000Z",
     "name": "support",
@@ -181,7 +181,7 @@ LANGFUSE_TRACE = {
         },
     ],
 }
-LANGFUSE_BLOB = {
+LANGFUSE_BLOB: dict[str, Any] = {
     "id": "lf-blob",
     "trace_id": "lf-trace-2",
     "type": "GENERATION",
@@ -198,7 +198,7 @@ LANGFUSE_BLOB = {
     "level": "ERROR",
     "status_message": "timed out",
 }
-PHOENIX_SPAN = {
+PHOENIX_SPAN: dict[str, Any] = {
     "id": "U3Bhbjox",
     "name": "retrieve",
     "context": {"trace_id": "a" * 32, "span_id": "b" * 16},
@@ -215,7 +215,7 @@ PHOENIX_SPAN = {
     },
     "events": [],
 }
-PHOENIX_ROW = {
+PHOENIX_ROW: dict[str, Any] = {
     "name": "ChatCompletion",
     "span_kind": "LLM",
     "parent_id": "b" * 16,
