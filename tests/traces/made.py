@@ -270,7 +270,9 @@ LANGSMITH_RUNS: tuple[dict[str, Any], ...] = (
         "run_type": "llm",
         "start_time": "2026-03-01T09:00:00.400000",
         "end_time": "2026-03-01T09:00:01.900000",
-        "inputs": {"messages": [[{"id": ["HumanMessage"], "kwargs": {"type": "human", "content": QUESTION}}]]},
+        "inputs": {
+            "messages": [[{"lc": 1, "type": "constructor", "id": ["HumanMessage"], "kwargs": {"content": QUESTION}}]]
+        },
         "outputs": {"generations": [[{"text": ANSWER, "message": {"kwargs": {"type": "ai", "content": ANSWER}}}]]},
         "prompt_tokens": 120,
         "completion_tokens": 15,

@@ -74,6 +74,17 @@ def test_a_stored_span_reads_back_as_it_was(store: Store, scope: Scope) -> None:
         assert work.traces.spans_of(["t1", "t2"]) == {"t1": [span]}
 
 
+def test_of_a_trace_with_very_many_spans_the_first_are_read(store: Store, scope: Scope) -> None:
+    with store.writing(scope) as work:
+        work.traces.add_many([trace_span(span_id=f"s{number}") for number in range(5)] + [trace_span("t2")])
+    with store.reading(scope) as work:
+        read = work.traces.spans_of(["t1", "t2"], most=3)
+    assert {name: [span.span_id for span in spans] for name, spans in read.items()} == {
+        "t1": ["s0", "s1", "s2"],
+        "t2": ["s1"],
+    }
+
+
 def test_tenants_have_the_same_span_each_for_itself(store: Store, scope: Scope, pool: Path) -> None:
     other = replace(scope, tenant="other")
     import_files(store, scope, [pool])

@@ -166,5 +166,6 @@ def test_langsmith_runs() -> None:
     assert (root.input, root.output, root.session_id) == (QUESTION, ANSWER, "ls-thread")
     assert retriever.documents == (found("pool.md", POOL, stale_after=datetime(2026, 2, 1, tzinfo=UTC)),)
     assert (model.model, model.output, model.cost_usd, model.input_tokens) == ("small-1", ANSWER, 0.003, 120)
+    assert model.input == QUESTION
     nested = {**LANGSMITH_RUNS[0], "child_runs": list(LANGSMITH_RUNS[1:])}
     assert read_all(read_langsmith, lines(nested)) == [root, retriever, model]

@@ -237,6 +237,8 @@ class TraceSummary:
     question: str
     answer: str
     spans: int
+    incomplete: bool
+    """Whether it may have more spans than were read: only the first 2,000 of a trace are."""
     searches: int
     documents: int
     """Documents that any step returned, each once."""

@@ -26,6 +26,7 @@ from assay.records.traces import (
     TraceSpan,
     TraceSummary,
 )
+from assay.storage.repositories.traces import MOST_SPANS
 from assay.text.claims import claims
 
 SLOW_MS = 10_000.0
@@ -360,6 +361,7 @@ class AnalysedTrace:
             question=self.question,
             answer=self.answer,
             spans=len(self.spans),
+            incomplete=len(self.spans) >= MOST_SPANS,
             searches=len(self.searches),
             documents=len(self.documents),
             duration_ms=self.duration_ms,

@@ -32,6 +32,8 @@ Attributes = Mapping[str, Any]
 KIND = "openinference.span.kind"
 OPERATION = "gen_ai.operation.name"
 _MEMORY = frozenset({SpanRole.MEMORY_SEARCH, SpanRole.MEMORY_WRITE})
+_FIRST = ("document.id", "document.content", "document.score", "document.metadata", "message.role", "message.content")
+"""Fields of which the first element of a flattened list has at least one."""
 _PLACED = re.compile(r"(\d{1,6})\.(.+)")
 
 
@@ -125,6 +127,9 @@ def _read_messages(attributes: Attributes, prefix: str, role: str) -> str:
 def _placed(attributes: Attributes, prefix: str) -> dict[int, dict[str, Any]]:
     """Flattened lists by place: `prefix` and `0.document.id` become `{0: {"document.id": ...}}`."""
     found: dict[int, dict[str, Any]] = {}
+    # Most spans have no such list, and looking through all their attributes takes long.
+    if not any(f"{prefix}0.{name}" in attributes for name in _FIRST):
+        return found
     length = len(prefix)
     for name, value in attributes.items():
         if name.startswith(prefix) and (match := _PLACED.fullmatch(name, length)):

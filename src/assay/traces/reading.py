@@ -196,19 +196,28 @@ def _member_text(value: Mapping[str, Any], keys: tuple[str, ...], role: str) -> 
 
 def _last_message(value: list[Any], keys: tuple[str, ...], role: str) -> str:
     """The last message of a role; the parts of one message are joined."""
-    messages = [
-        message for message in value if isinstance(message, Mapping) and ("role" in message or "type" in message)
-    ]
-    spoken = [message for message in messages if _role_of(message) == role]
+    while len(value) == 1 and isinstance(value[0], list):
+        # LangChain asks for many conversations at once, and traces a list of one.
+        value = value[0]
+    messages = [message for message in value if isinstance(message, Mapping)]
+    spoken = [message for message in messages if role in _roles_of(message)]
     if spoken:
         return _member_text({"role": role, **_content_of(spoken[-1])}, keys, role)
     parts = [part for item in value if (part := _part_text(item))]
     return "\n".join(parts) if parts else (json.dumps(value, ensure_ascii=False) if value else "")
 
 
-def _role_of(message: Mapping[str, Any]) -> str:
-    named = str(message.get("role") or message.get("type") or "").casefold()
-    return {"human": "user", "ai": "assistant"}.get(named, named)
+def _roles_of(message: Mapping[str, Any]) -> set[str]:
+    """Whose message it may be: by its role, or by its kind as LangChain writes it."""
+    named = [message.get("role"), message.get("type")]
+    for place in (message.get("kwargs"), message.get("data")):
+        named += [place.get("role"), place.get("type")] if isinstance(place, Mapping) else []
+    kinds = message.get("id")
+    named += kinds[-1:] if isinstance(kinds, list) else []
+    found = {
+        name.casefold().removesuffix("message").removesuffix("messagechunk") for name in named if isinstance(name, str)
+    }
+    return {{"human": "user", "ai": "assistant"}.get(name, name) for name in found}
 
 
 def _content_of(message: Mapping[str, Any]) -> dict[str, Any]:
@@ -305,7 +314,7 @@ def _name_document(named: Any, text: str, place: int) -> str:
 
 
 def _read_stale(metadata: Mapping[str, Any]) -> datetime | None:
-    for key in STALE_KEYS:
+    for key in STALE_KEYS if metadata else ():
         if isinstance(metadata.get(key), str) and metadata[key]:
             try:
                 return read_time(metadata[key], key)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from assay import cpu_budget
 from assay.errors import RecordNotFound
 from assay.records.traces import TraceFault, TraceMeasure, TraceReport
 from assay.traces.analysis import ABSTENTION, COST, GROUNDEDNESS, LATENCY, STALENESS, AnalysedTrace, AnalysisOptions
@@ -45,6 +46,7 @@ def load_traces(
 ) -> Iterator[AnalysedTrace]:
     """The newest traces of a period, one by one."""
     for spans in work.traces.each(most=most, since=since, until=until):
+        cpu_budget.check("reading the next trace")
         documents = AnalysedTrace(spans).documents
         yield AnalysedTrace(spans, work.traces.superseded(documents) if documents else {}, options)
 

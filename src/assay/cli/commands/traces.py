@@ -178,6 +178,8 @@ def trace_lines(found: ShownTrace) -> Iterator[str]:
     yield f"{summary.trace_id}, {summary.started_at:%Y-%m-%d %H:%M:%S} UTC, {took}{session}"
     yield f"question  {_clip(summary.question, 200) or '(not recorded)'}"
     yield f"answer    {_clip(summary.answer, 200) or '(not recorded)'}"
+    if summary.incomplete:
+        yield f"Only its first {summary.spans:,} spans were read."
     yield ""
     yield from grid([("span", "role", "took", "", ""), *_span_rows(found)])
     if found.candidates:

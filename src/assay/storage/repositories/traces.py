@@ -17,6 +17,9 @@ MOST_REMEMBERED = 32_000_000
 """Characters of document texts whose masked form is remembered while spans are written: searches return the same
 documents again and again, and looking for secrets takes longer than everything else."""
 
+MOST_SPANS = 2_000
+"""Spans of one trace that are read."""
+
 
 class StoredSpans(NamedTuple):
     """What became of some spans."""
@@ -146,9 +149,13 @@ class Traces(Repository):
         statement = statement.order_by(start.desc(), name.desc()).limit(limit)
         return [TraceStart(row.trace_id, row.started_at) for row in self._connection.execute(statement)]
 
-    def spans_of(self, trace_ids: Sequence[str]) -> dict[str, list[TraceSpan]]:
-        """The spans of traces in the order they were stored; a trace that is not there is left out."""
-        statement = self._select(trace_spans, self._among(trace_spans.c.trace_id, trace_ids))
+    def spans_of(self, trace_ids: Sequence[str], *, most: int = MOST_SPANS) -> dict[str, list[TraceSpan]]:
+        """The first spans of traces in the order they were stored; a trace that is not there is left out."""
+        place = func.row_number().over(partition_by=trace_spans.c.trace_id, order_by=trace_spans.c.number)
+        mine = (self._mine(trace_spans), self._among(trace_spans.c.trace_id, trace_ids))
+        placed = select(trace_spans.c.number, place.label("place")).where(*mine).subquery()
+        first = select(placed.c.number).where(placed.c.place <= most)
+        statement = self._select(trace_spans, trace_spans.c.number.in_(first))
         found: dict[str, list[TraceSpan]] = {}
         for row in self._connection.execute(statement.order_by(trace_spans.c.number)):
             found.setdefault(row.trace_id, []).append(_read_span(row))
