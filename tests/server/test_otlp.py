@@ -121,6 +121,7 @@ def test_one_key_on_the_page_makes_the_trace_a_case(services: Services, pool: Re
         page = client.get(address).text
         assert "make it a golden case" in page
         token = page.partition('name="csrf_token" value="')[2].partition('"')[0]
+        assert "Label the cases" not in page, "there is nothing to label yet"
         form = {"csrf_token": token, "key": "g", "dataset": "prod"}
         assert client.post(address, data={**form, "csrf_token": "wrong"}).status_code == 403
         answer = client.post(address, data=form)
@@ -130,3 +131,6 @@ def test_one_key_on_the_page_makes_the_trace_a_case(services: Services, pool: Re
         assert "already" in again.headers["location"]
         assert client.get("/api/datasets/prod").json()["cases"] == 1
         assert "prod" in client.get("/evaluation/label").text
+        assert client.post(address, data={**form, "key": "x"}).status_code == 422
+        client.post(address, data={**form, "dataset": ""})
+        assert "Label the cases of traces" in client.get(address).text

@@ -28,6 +28,7 @@ from tests.traces.made import (
 )
 
 from assay.records.traces import SpanRole, TraceSpan
+from assay.traces.analysis import AnalysedTrace
 from assay.traces.importing import Reader
 from assay.traces.langfuse import read_langfuse
 from assay.traces.langsmith import read_langsmith
@@ -140,7 +141,8 @@ def test_langfuse_traces_and_observations() -> None:
     root, retriever, model = read_all(read_langfuse, lines(LANGFUSE_TRACE))
     assert (root.role, root.input, root.output, root.session_id) == (SpanRole.CHAIN, QUESTION, ANSWER, "lf-session")
     assert retriever.documents == (found("pool", POOL, score=0.8), found("bar", BAR))
-    assert (retriever.input, retriever.duration_ms) == (QUESTION, 200.0)
+    assert (retriever.input, retriever.duration_ms, retriever.parent_id) == (QUESTION, 200.0, root.span_id)
+    assert AnalysedTrace([root, retriever, model]).duration_ms == 1400.0, "a trace of Langfuse has no end of its own"
     assert (model.input, model.output, model.model) == (QUESTION, ANSWER, "small-1")
     assert (model.input_tokens, model.output_tokens, model.cost_usd) == (120, 15, 0.003)
 

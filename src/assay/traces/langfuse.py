@@ -88,7 +88,7 @@ def _trace(value: Mapping[str, Any]) -> TraceSpan:
     trace_id = read_id(value.get("id"), "id")
     return build_span(
         trace_id=trace_id,
-        span_id=read_id(ROOT + trace_id[:120], "id"),
+        span_id=_root_of(trace_id),
         role=SpanRole.CHAIN,
         name=read_name(value.get("name")) or "trace",
         started_at=read_time(value.get("timestamp"), "timestamp"),
@@ -96,6 +96,10 @@ def _trace(value: Mapping[str, Any]) -> TraceSpan:
         input=find_text(value.get("input"), ASKED_KEYS, "user"),
         output=find_text(value.get("output"), ANSWERED_KEYS, "assistant"),
     )
+
+
+def _root_of(trace_id: str) -> str:
+    return read_id(ROOT + trace_id[:120], "id")
 
 
 def _observation(value: Any, trace_id: Any = None) -> TraceSpan:
@@ -116,7 +120,9 @@ def _observation(value: Any, trace_id: Any = None) -> TraceSpan:
     return build_span(
         trace_id=read_id(find("traceId") or trace_id, "traceId"),
         span_id=read_id(find("id"), "id"),
-        parent_id=read_optional_id(find("parentObservationId"), "parentObservationId"),
+        # An observation at the top of a trace stands below the span that is made of the trace.
+        parent_id=read_optional_id(find("parentObservationId"), "parentObservationId")
+        or (None if trace_id is None else _root_of(read_id(trace_id, "id"))),
         role=role,
         name=read_name(find("name")),
         started_at=read_time(find("startTime"), "startTime"),

@@ -46,6 +46,7 @@ def show_trace(view: PageView) -> Page:
             "trace": found.summary,
             "bars": _place_bars(found),
             "dataset": DATASET,
+            "has_cases": DATASET in view.shelf.dataset_names(),
             "key": KEEP,
             "may_keep": view.grant.allows(acts.TRACE_KEEP.policy),
             "said": view.query_value("said"),
