@@ -551,13 +551,16 @@ class MemoryCalls(ABC):
     def traces(
         self,
         *,
+        session_id: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
         cursor: str | None = None,
         limit: int = 20,
     ) -> TracePage:
         """One page of the traces of other systems, newest first."""
-        return self._call(trace_verbs.LIST_TRACES, since=since, until=until, cursor=cursor, limit=limit)
+        return self._call(
+            trace_verbs.LIST_TRACES, session_id=session_id, since=since, until=until, cursor=cursor, limit=limit
+        )
 
     def trace(self, trace_id: str, *, slow_ms: float = trace_verbs.SLOW_MS) -> ShownTrace:
         """One trace: its spans, the way of each document to the answer, and its checks."""

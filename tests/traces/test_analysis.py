@@ -202,12 +202,16 @@ def test_the_report_counts_what_could_not_be_measured(store: Store, scope: Scope
 
 def test_traces_come_newest_first_in_pages_of_a_period(store: Store, scope: Scope) -> None:
     with store.writing(scope) as work:
-        work.traces.add_many([trace_span(f"t{number}", started_at=at(number)) for number in range(5)])
+        work.traces.add_many(
+            [trace_span(f"t{number}", started_at=at(number), session_id=f"s{number}") for number in range(5)]
+        )
     with store.reading(scope) as work:
         first = work.traces.newest(limit=2)
         assert [start.trace_id for start in first] == ["t4", "t3"]
         assert [start.trace_id for start in work.traces.newest(limit=2, after=first[-1])] == ["t2", "t1"]
         found_ids = [trace.summary.trace_id for trace in load_traces(work, most=9, since=at(1), until=at(3))]
         assert found_ids == ["t2", "t1"]
+        assert [start.trace_id for start in work.traces.newest(limit=9, session_id="s3")] == ["t3"]
+        assert (work.traces.count(session_id="s3"), work.traces.count(session_id="s3", until=at(1))) == (1, 0)
         with pytest.raises(RecordNotFound, match="no trace 'gone'"):
             load_trace(work, "gone")

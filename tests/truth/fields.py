@@ -1053,7 +1053,7 @@ TRACES = {
         base={"paths": ["<spans>"]},
         changes={"paths": (["<spans>"], ["<more_spans>"]), "format": ("auto", "langfuse")},
     ),
-    "trace.list": Fields(prepare=given_by.keep_traces, changes={**PERIOD, **PAGES}),
+    "trace.list": Fields(prepare=given_by.keep_traces, changes={"session_id": (None, "s-1"), **PERIOD, **PAGES}),
     "trace.show": Fields(
         prepare=given_by.keep_traces,
         base={"trace_id": "trace-bad"},

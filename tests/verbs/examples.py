@@ -1779,6 +1779,7 @@ def keep_traces(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
             parent_id=None if span_id == "root" else "root",
             role=role,
             name=span_id,
+            session_id=f"s-{day}",
             input=traced.QUESTION,
             output="" if role is SpanRole.RETRIEVER else answer,
             started_at=at + timedelta(days=day),
@@ -1811,6 +1812,7 @@ TRACES = (
         (
             Example(given={}, argv=("traces", "list"), prepare=keep_traces),
             Example(given={"limit": 1}, argv=("traces", "list", "--limit", "1"), prepare=keep_traces),
+            Example(given={"session_id": "s-1"}, argv=("traces", "list", "--session", "s-1"), prepare=keep_traces),
             Example(
                 given={"since": "2026-03-02", "until": "2026-03-03"},
                 argv=("traces", "list", "--since", "2026-03-02", "--until", "2026-03-03"),

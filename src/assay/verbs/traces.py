@@ -69,6 +69,9 @@ class ImportTracesRequest(Request):
 class ListTracesRequest(Request):
     """Which page of traces."""
 
+    session_id: Annotated[
+        str | None, Field(min_length=1, max_length=500, description="Only traces of this session or conversation.")
+    ] = None
     since: Since = None
     until: Until = None
     cursor: PageCursor = None
@@ -147,16 +150,16 @@ def list_traces(caller: Caller, request: ListTracesRequest) -> TracePage:
 
     place = read_cursor(LIST, request.cursor, _check_place, None)
     after = None if place is None else TraceStart(*place)
-    period = {"since": request.since, "until": request.until}
+    chosen: dict[str, Any] = {"since": request.since, "until": request.until, "session_id": request.session_id}
     with caller.engine.store.reading(caller.scope) as work:
-        rows = work.traces.newest(limit=request.limit + 1, after=after, **period)
+        rows = work.traces.newest(limit=request.limit + 1, after=after, **chosen)
         shown, following = cut_page(LIST, rows, request.limit, _place_of)
         spans = work.traces.spans_of([start.trace_id for start in shown])
         traces = [AnalysedTrace(spans[start.trace_id]) for start in shown if start.trace_id in spans]
         superseded = work.traces.superseded([document for trace in traces for document in trace.documents])
         options = _options(caller)
         summaries = tuple(AnalysedTrace(trace.spans, superseded, options).summary for trace in traces)
-        total = work.traces.count(**period)
+        total = work.traces.count(**chosen)
     return TracePage(traces=summaries, total=total, next_cursor=following)
 
 

@@ -48,6 +48,9 @@ SinceOption = Annotated[
 UntilOption = Annotated[
     str | None, typer.Option("--until", metavar="TIME", help="Only traces that began before this time.")
 ]
+SessionOption = Annotated[
+    str | None, typer.Option("--session", metavar="ID", help="Only traces of this session or conversation.")
+]
 LimitOption = Annotated[int, typer.Option("--limit", metavar="N", help="Traces on a page, 1 to 200.")]
 CursorOption = Annotated[
     str | None, typer.Option("--cursor", metavar="TEXT", help="Continue behind a page: what it ends with.")
@@ -104,15 +107,17 @@ def _register_import(group: typer.Typer) -> None:
 
 def _register_looks(group: typer.Typer) -> None:
     @command(group, "list")
-    def list_(
+    def list_(  # noqa: PLR0917 - one parameter an option, all given by name
         surface: Surface,
+        session: SessionOption = None,
         since: SinceOption = None,
         until: UntilOption = None,
         limit: LimitOption = 20,
         cursor: CursorOption = None,
     ) -> None:
         """List traces, newest first: question, time, documents, and what may be wrong."""
-        page = surface.call(trace_verbs.LIST_TRACES, since=since, until=until, limit=limit, cursor=cursor)
+        given = {"session_id": session, "since": since, "until": until, "limit": limit, "cursor": cursor}
+        page = surface.call(trace_verbs.LIST_TRACES, **given)
         surface.show(trace_verbs.LIST_TRACES, page, "\n".join(page_lines(page)))
 
     @command(group, "show")

@@ -24,13 +24,15 @@ ON_A_PAGE = 50
 def list_traces(view: PageView) -> Page:
     """List traces, newest first."""
     cursor = view.query_value("cursor") or None
-    page = view.call(trace_verbs.LIST_TRACES, limit=ON_A_PAGE, cursor=cursor)
+    session = view.query_value("session") or None
+    page = view.call(trace_verbs.LIST_TRACES, limit=ON_A_PAGE, cursor=cursor, session_id=session)
     return Page(
         template="traces.html",
         context={
             "page": page,
+            "session": session,
             "next": view.with_query(cursor=page.next_cursor) if page.next_cursor else None,
-            "first": "/traces" if cursor else None,
+            "first": view.with_query(cursor=None) if cursor else None,
         },
     )
 

@@ -127,10 +127,18 @@ class Traces(Repository):
         )
         return int(self._connection.execute(counted).scalar_one())
 
-    def count(self, *, since: datetime | None = None, until: datetime | None = None) -> int:
-        """Count the traces of a period."""
-        counted = select(func.count()).select_from(traces).where(self._mine(traces), *_between(since, until))
-        return int(self._connection.execute(counted).scalar_one())
+    def count(
+        self, *, since: datetime | None = None, until: datetime | None = None, session_id: str | None = None
+    ) -> int:
+        """Count the traces of a period, or those of one session in it."""
+        mine = (self._mine(traces), *_between(since, until), *self._of_session(session_id))
+        return int(self._connection.execute(select(func.count()).select_from(traces).where(*mine)).scalar_one())
+
+    def _of_session(self, session_id: str | None) -> list[ColumnElement[bool]]:
+        if session_id is None:
+            return []
+        named = (self._mine(trace_spans), trace_spans.c.session_id == session_id)
+        return [traces.c.trace_id.in_(select(trace_spans.c.trace_id).where(*named))]
 
     def newest(
         self,
@@ -139,10 +147,12 @@ class Traces(Repository):
         since: datetime | None = None,
         until: datetime | None = None,
         after: TraceStart | None = None,
+        session_id: str | None = None,
     ) -> list[TraceStart]:
-        """The newest traces of a period, those before a certain one if it is named."""
+        """The newest traces of a period, or of one session in it; those before a certain one if it is named."""
         start, name = traces.c.started_at, traces.c.trace_id
-        statement = select(traces.c.trace_id, traces.c.started_at).where(self._mine(traces), *_between(since, until))
+        mine = (self._mine(traces), *_between(since, until), *self._of_session(session_id))
+        statement = select(traces.c.trace_id, traces.c.started_at).where(*mine)
         if after is not None:
             same = and_(start == after.started_at, name < after.trace_id)
             statement = statement.where(or_(start < after.started_at, same))

@@ -54,3 +54,4 @@ def upgrade() -> None:
     )
     # No index begins with the tenant: see the first migration.
     op.create_index("traces_by_start", "traces", ["started_at", "tenant"])
+    op.create_index("trace_spans_by_session", "trace_spans", ["session_id", "tenant"])
