@@ -37,6 +37,7 @@ _USE_CASES = (
     "storage",
     "flags",
     "access",
+    "traces",
 )
 _MEASURES = ("metrics", "statistics", "formats", "text", "embedding", "models", "index")
 
@@ -150,6 +151,16 @@ LAYERS = (
         "models",
     ),
     _layer("tracing", "what Assay does as OpenTelemetry spans", "network"),
+    _layer(
+        "traces",
+        "traces of other systems: read, stored, checked, made cases; their scores out",
+        "storage",
+        "text",
+        "formats",
+        "judging",
+        "systems",
+        "evaluation",
+    ),
     _layer("settings", "file, environment and options into one frozen value"),
     _layer(
         "wiring",

@@ -25,6 +25,7 @@ from assay.records import (
 from assay.records import datasets as records_of_datasets
 from assay.records.saving import Exported, ImportReport, IngestReport
 from assay.records.store_audits import ImportedStore, RepairedStore, StoreAudit
+from assay.records.traces import TraceFormat, TraceImport, WrittenScores
 from assay.settings import KNOWN, Settings, load_settings
 from assay.verbs import Caller, Surface, Verb, documents, reading, store_audits
 from assay.verbs import analysis as analysis_verbs
@@ -34,6 +35,7 @@ from assay.verbs import maintenance as maintenance_verbs
 from assay.verbs import memory as memory_verbs
 from assay.verbs import prompts as prompt_verbs
 from assay.verbs import research as research_verbs
+from assay.verbs import traces as trace_verbs
 
 if TYPE_CHECKING:
     from assay.embedding.protocol import Embedder
@@ -124,6 +126,29 @@ class Memory(MemoryCalls):
         )
         self.engine.keep_up(self.scope)
         return report
+
+    def import_traces(
+        self,
+        *paths: str | Path,
+        format: TraceFormat | str = TraceFormat.AUTO,  # noqa: A002 - the word of the command line
+    ) -> TraceImport:
+        """Import traces of other systems from files; the same file again changes nothing."""
+        return self._call(trace_verbs.IMPORT, paths=paths, format=format)
+
+    def write_trace_scores(
+        self,
+        path: str | Path | None = None,
+        *,
+        send: bool = False,
+        trace_ids: Sequence[str] = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        most: int = 1_000,
+    ) -> WrittenScores:
+        """Let scores of traces leave as `gen_ai.evaluation.result` events: into a file, to a collector, or both."""
+        return self._call(
+            trace_verbs.SCORES, path=path, send=send, trace_ids=trace_ids, since=since, until=until, most=most
+        )
 
     def import_memories(
         self,

@@ -65,6 +65,7 @@ from assay.records.learning import (
 )
 from assay.records.maintenance import AuditChains, AuditPage
 from assay.records.memory_list import HealthReport
+from assay.records.traces import ShownTrace, TraceCases, TraceFault, TracePage, TraceReport
 from assay.verbs import Verb, auditing, health, reading, searching, usage
 from assay.verbs import access as access_verbs
 from assay.verbs import flags as flag_verbs
@@ -73,6 +74,7 @@ from assay.verbs import ladder as ladder_verbs
 from assay.verbs import learning as learning_verbs
 from assay.verbs import memory as memory_verbs
 from assay.verbs import sessions as session_verbs
+from assay.verbs import traces as trace_verbs
 from assay.verbs import variants as variant_verbs
 from assay.verbs.judgments import CollectedJudgments, JudgmentPage, JudgmentStatus, KeptJudgments, ModelGrades
 from assay.verbs.variants import RemovedVariant
@@ -545,3 +547,55 @@ class MemoryCalls(ABC):
     def end_sign_in(self, session_id: str) -> SignInLine:
         """Let a browser's sign-in open nothing from now on."""
         return self._call(access_verbs.END_SIGN_IN, session_id=session_id)
+
+    def traces(
+        self,
+        *,
+        session_id: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        cursor: str | None = None,
+        limit: int = 20,
+    ) -> TracePage:
+        """One page of the traces of other systems, newest first."""
+        return self._call(
+            trace_verbs.LIST_TRACES, session_id=session_id, since=since, until=until, cursor=cursor, limit=limit
+        )
+
+    def trace(self, trace_id: str, *, slow_ms: float = trace_verbs.SLOW_MS) -> ShownTrace:
+        """One trace: its spans, the way of each document to the answer, and its checks."""
+        return self._call(trace_verbs.SHOW, trace_id=trace_id, slow_ms=slow_ms)
+
+    def trace_report(
+        self,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        most: int = 1_000,
+        slow_ms: float = trace_verbs.SLOW_MS,
+    ) -> TraceReport:
+        """What the newest traces of a period come to, and what could not be measured."""
+        return self._call(trace_verbs.REPORT, since=since, until=until, most=most, slow_ms=slow_ms)
+
+    def traces_to_cases(
+        self,
+        dataset: str,
+        *,
+        trace_ids: Sequence[str] = (),
+        failing: Sequence[TraceFault | str] = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        most: int = 1_000,
+        slow_ms: float = trace_verbs.SLOW_MS,
+    ) -> TraceCases:
+        """Make traces cases of a dataset, for people to label: those named, or those with one of the faults."""
+        return self._call(
+            trace_verbs.CASES,
+            dataset=dataset,
+            trace_ids=trace_ids,
+            failing=failing,
+            since=since,
+            until=until,
+            most=most,
+            slow_ms=slow_ms,
+        )

@@ -28,7 +28,7 @@ SESSIONS = 12
 KINDS = (
     "title", "body", "folder", "tag", "trigger", "evidence", "search", "session", "task",
     "question", "research", "prompt", "prompt_note", "token", "dataset", "description", "case", "document",
-    "run", "why", "checkpoint", "browser",
+    "run", "why", "checkpoint", "browser", "trace",
 )  # fmt: skip
 """Every kind of canary; a new kind of thing that tenants keep gets one here and is planted below."""
 
@@ -57,6 +57,7 @@ class Belongings:
     ticket: str
     dataset: str
     run_id: str
+    trace_id: str
     spare_token_id: str
     untouched_token_id: str
     spare_sign_in_id: str
@@ -98,6 +99,7 @@ async def plant(services: Services, app: Asgi, tenant: str) -> Belongings:
     log_id, ticket = await gardener.ask()
     await gardener.govern()
     run_id = await gardener.measure()
+    trace_id = await gardener.trace()
     made = [services.tokens.create(scope, f"{mark_of(tenant)}token", Access.READ) for _ in range(2)]
     tokens = [token.kept.token_id for token in made]
     sign_ins = [services.sign_ins.begin(made[1].text, f"browser {gardener.canary('browser')}") for _ in range(2)]
@@ -115,6 +117,7 @@ async def plant(services: Services, app: Asgi, tenant: str) -> Belongings:
         ticket=ticket,
         dataset=gardener.canary("dataset"),
         run_id=run_id,
+        trace_id=trace_id,
         spare_token_id=tokens[0],
         untouched_token_id=tokens[1],
         spare_sign_in_id=_id_of(sign_ins[0]),
@@ -229,3 +232,28 @@ class _Gardener:
         pressed = await self._app.send("POST", f"/evaluation/label/{name}", self._headers, form=label)
         assert pressed.status == 303, pressed.text
         return run_id
+
+    async def trace(self) -> str:
+        said = self.canary("trace")
+        sent = span_request(self._scope.tenant.encode().hex().ljust(32, "1"), said)
+        await self._send("POST", "/v1/traces", **sent)
+        return str(sent["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["traceId"])
+
+
+def span_request(trace_id: str, said: str) -> dict[str, Any]:
+    """A request of OTLP with one search that found one document."""
+    texts = {
+        "openinference.span.kind": "RETRIEVER",
+        "input.value": f"ledger {said}",
+        "retrieval.documents.0.document.id": "d1",
+        "retrieval.documents.0.document.content": f"ledger of {said}",
+    }
+    span = {
+        "traceId": trace_id,
+        "spanId": "1" * 16,
+        "name": "search",
+        "startTimeUnixNano": "1772355600000000000",
+        "endTimeUnixNano": "1772355601000000000",
+        "attributes": [{"key": key, "value": {"stringValue": value}} for key, value in texts.items()],
+    }
+    return {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute, Route
-from tests.security.canaries import FLAG, PROMPT, Belongings
+from tests.security.canaries import FLAG, PROMPT, Belongings, span_request
 
 Example = Callable[[Belongings], dict[str, Any]]
 HERE = "tests/security/examples.py"
@@ -23,7 +23,7 @@ FREE = frozenset({
     "cursor", "limit", "since", "until", "least_score", "most_score", "passed", "failure_type", "failed_dimension",
     "escalated", "skipped", "judge_failed", "severe", "least_iterations", "most_iterations", "status", "kind",
     "outcome", "origin", "source", "tier", "seed", "versions", "prompt_version", "text", "offset", "before", "after",
-    "action", "all_tenants", "version", "strict", "metric", "allow_lost", "run_type",
+    "action", "all_tenants", "version", "strict", "metric", "allow_lost", "run_type", "most", "slow_ms",
 })  # fmt: skip
 """Optional parameters of queries that name nothing of anybody: they only choose among one's own things."""
 
@@ -34,6 +34,7 @@ PARAMETERS: Mapping[str, Callable[[Belongings], str]] = {
     "session_id": lambda has: has.session_id,
     "query_id": lambda has: has.query_id,
     "run_id": lambda has: has.run_id,
+    "trace_id": lambda has: has.trace_id,
     "dataset": lambda has: has.dataset,
     "token_id": lambda has: has.spare_token_id,
     "ticket": lambda has: has.ticket,
@@ -123,6 +124,8 @@ BODIES: Mapping[str, Example] = {
     "POST /api/tests/{feature_id}/graduate": lambda _: {},
     "POST /api/tests/{feature_id}/pause": lambda _: {"why": "by the matrix"},
     "POST /api/tests/{feature_id}/rollback": lambda _: {"why": "by the matrix"},
+    "POST /v1/traces": lambda _: span_request("c" * 32, "the matrix"),
+    "POST /api/traces/cases": lambda has: {"dataset": "matrix-cases", "trace_ids": [has.trace_id]},
     "POST /api/tokens": lambda _: {"name": "matrix", "access": "read", "days": 1},
 }  # fmt: skip
 FORMS: Mapping[str, Example] = {
@@ -143,6 +146,7 @@ FORMS: Mapping[str, Example] = {
     "POST /evaluation/experiments/{flag}/graduate": lambda _: {},
     "POST /evaluation/experiments/{flag}/rollback": lambda _: {},
     "POST /evaluation/sign-ins/{session_id}/end": lambda _: {},
+    "POST /traces/{trace_id}": lambda _: {"key": "g", "dataset": "matrix-cases"},
     "POST /evaluation/label/{dataset}": lambda _: {"key": "2", "case": "c1", "document": "d1"},
 }
 TOOLS: Mapping[str, Example] = {
@@ -210,7 +214,7 @@ def fill_route(route: Route, method: str, has: Belongings, *, whole: bool) -> Se
 
 
 def _body(route: Route, key: str, method: str, has: Belongings) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-    if isinstance(route, APIRoute) and route.body_field is not None:
+    if (isinstance(route, APIRoute) and route.body_field is not None) or key in BODIES:
         if key not in BODIES:
             raise NoExampleError(f"{key} takes a body. Add an example of it to BODIES in {HERE}.")
         return BODIES[key](has), None

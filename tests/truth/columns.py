@@ -153,6 +153,12 @@ RESEARCH = (
     ask_each("research.evaluation", "log_id", "research.list", "sessions", "log_id"),
     ask("analysis.aggregate"),
 )
+TRACES = (
+    ask("trace.list", limit=200),
+    # Between the start of the traces and the start that a probe gives them.
+    ask("trace.list", since=(lifetime.TRACED + timedelta(hours=1)).isoformat()),
+    ask_each("trace.show", "trace_id", "trace.list", "traces", "trace_id"),
+)
 PROMPTS = (
     ask("prompt.list"),
     ask("prompt.versions", prompt_id="planner"),
@@ -196,6 +202,7 @@ READS: Mapping[str, tuple[Read, ...]] = {
     "learning_progress": (*LEARNING, ask("learning.run")),
     **dict.fromkeys(("research_sessions", "research_traces", "research_days"), RESEARCH),
     **dict.fromkeys(("prompts", "prompt_splits"), PROMPTS),
+    **dict.fromkeys(("traces", "trace_spans"), TRACES),
     "access_tokens": (ask("token.list"), come_in),
     "login_sessions": (ask("sign_in.list"), come_in),
 }
@@ -220,6 +227,9 @@ ALTERNATIVES: Mapping[str, str | Callable[[Any], Any]] = {
     "research_days.day": "2026-01-21",
     "eval_shadow_runs.problem": DROPPED,
     "eval_feedback.event_type": "validate_not_useful",
+    "trace_spans.role": "other",
+    # Before the end of the span.
+    "trace_spans.started_at": "2026-01-01T00:00:00.000000Z",
 }
 """Another value of a column for which not every value of its kind will do, or how to make it of the kept one."""
 

@@ -24,6 +24,7 @@ _ROW_NUMBERS = {
     "memories": "number",
     "memory_saves": "id",
     "research_sessions": "id",
+    "trace_spans": "number",
 }
 _TABLES = {
     "judge_calibrations": "needs a judge that asks a model: tests/cli/test_judge.py reads every column by a command",

@@ -1078,6 +1078,51 @@ KEEPING = {
 }
 
 
+# --- Traces ---
+
+PERIOD: dict[str, Any] = {"since": (PAST, LATER), "until": (LATER, PAST)}
+TRACES = {
+    "trace.import": Fields(
+        fresh=True,
+        base={"paths": ["<spans>"]},
+        changes={"paths": (["<spans>"], ["<more_spans>"]), "format": ("auto", "langfuse")},
+    ),
+    "trace.list": Fields(prepare=given_by.keep_traces, changes={"session_id": (None, "s-1"), **PERIOD, **PAGES}),
+    "trace.show": Fields(
+        prepare=given_by.keep_traces,
+        base={"trace_id": "trace-bad"},
+        changes={"trace_id": ("trace-good", "trace-bad"), "slow_ms": (10_000.0, 30_000.0)},
+    ),
+    "trace.report": Fields(
+        prepare=given_by.keep_traces, changes={**PERIOD, "most": (2, 1), "slow_ms": (10_000.0, 30_000.0)}
+    ),
+    "trace.keep": Fields(
+        fresh=True,
+        prepare=given_by.keep_traces,
+        base={"dataset": "prod"},
+        changes={
+            **PERIOD,
+            "dataset": ("prod", "other"),
+            "trace_ids": (["trace-good"], ["trace-bad"]),
+            "failing": ([], ["ungrounded"]),
+            "most": (2, 1),
+            "slow_ms": Change(first=10_000.0, other=5.0, base={"failing": ["slow"]}),
+        },
+    ),
+    "trace.scores": Fields(
+        prepare=given_by.keep_traces,
+        base={"path": "<scores>"},
+        changes={
+            **PERIOD,
+            "path": ("<scores>", "<more_scores>"),
+            "send": (False, True),
+            "trace_ids": ([], ["trace-bad"]),
+            "most": (2, 1),
+        },
+    ),
+}
+
+
 # --- Fields that need a clock or a model of their own ---
 
 
@@ -1159,7 +1204,7 @@ PROBES: dict[str, Probe] = make_probes(
     SPECIAL
     | {
         name: values
-        for table in (MEMORY, DOCUMENTS, RUNS, QUESTIONS, USE, KEEPING)
+        for table in (MEMORY, DOCUMENTS, RUNS, QUESTIONS, USE, KEEPING, TRACES)
         for verb, fields in table.items()
         for name, values in probe_fields(verb, fields).items()
     },

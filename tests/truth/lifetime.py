@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from assay.records import Draft, SearchRequest
 from assay.records.evidence import RunType
 from assay.records.flags import Arm
 from assay.records.learning import Observation
+from assay.records.traces import SpanRole, TraceDocument, TraceSpan
 from assay.server.services import Services
 from assay.settings import Settings
 from assay.wiring import ladder_of
@@ -225,6 +227,43 @@ def _answer(engine: Engine, settings: Settings) -> None:
     call(engine, settings, "prompt.split", prompt_id="planner", version=2)
     with engine.store.writing(ADA) as work:
         work.research.put(samples_session(), {"answer": "none"})
+    _trace(engine)
+
+
+TRACED = datetime(2026, 2, 1, 9, 0, tzinfo=UTC)
+"""When the traces of a life began."""
+
+
+def _trace(engine: Engine) -> None:
+    """Take in a trace in which every field has a value."""
+    found = (TraceDocument(id="pool", text="The pool closes at eight.", score=0.5, stale_after=TRACED),)
+    root = TraceSpan(
+        trace_id="life",
+        span_id="root",
+        role=SpanRole.CHAIN,
+        name="answer",
+        started_at=TRACED,
+        ended_at=TRACED + timedelta(seconds=2),
+        session_id="s1",
+        input="When does the pool close?",
+        output="The pool closes at eight.",
+    )
+    rerank = replace(
+        root, span_id="rerank", parent_id="root", role=SpanRole.RERANKER, documents=found, candidates=found * 2
+    )
+    model = replace(
+        root,
+        span_id="chat",
+        parent_id="root",
+        role=SpanRole.MODEL,
+        problem="late",
+        model="small-1",
+        input_tokens=100,
+        output_tokens=20,
+        cost_usd=0.25,
+    )
+    with engine.store.writing(ADA) as work:
+        work.traces.add_many([root, rerank, model])
 
 
 def samples_session() -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 
 from tests.analysis.made import asked, scored
 from tests.analysis.made import session as made_session
+from tests.traces import made as traced
 
 from assay.access import Access, Tokens
 from assay.analysis.prompts import PromptBook
@@ -26,6 +27,7 @@ from assay.online.ladder import OfflineEvidence
 from assay.records import Judgment, JudgmentSource, LoggedQuery, Scope, SearchRequest, TaskOutcome, TaskReport
 from assay.records.flags import Arm, Sides, VoteKind
 from assay.records.learning import LearnedTerm, TermState
+from assay.records.traces import SpanRole
 from assay.settings import Settings
 from assay.storage.repositories.learning import Cycle
 from assay.store_audit.auditor import audit_items, read_store
@@ -1779,6 +1781,124 @@ FILES = (
         ),
     ),
 )
+
+
+def keep_traces(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Store two traces: one whose answer is supported, and a newer, slow one that invents its answer."""
+    at = traced.BEGAN
+    invented = "The pool closes at three in the afternoon on Fridays in winter."
+    spans = [
+        traced.trace_span(
+            trace_id,
+            span_id,
+            parent_id=None if span_id == "root" else "root",
+            role=role,
+            name=span_id,
+            session_id=f"s-{day}",
+            input=traced.QUESTION,
+            output="" if role is SpanRole.RETRIEVER else answer,
+            started_at=at + timedelta(days=day),
+            ended_at=at + timedelta(days=day, seconds=1 + 20 * day),
+            documents=(traced.found("pool", traced.POOL),) if role is SpanRole.RETRIEVER else (),
+        )
+        for day, (trace_id, answer) in enumerate((("trace-good", traced.ANSWER), ("trace-bad", invented)))
+        for span_id, role in (("root", SpanRole.CHAIN), ("search", SpanRole.RETRIEVER))
+    ]
+    with engine.store.writing(scope) as work:
+        work.traces.add_many(spans)
+    return {}
+
+
+TRACES = (
+    Examples(
+        "trace.import",
+        (
+            Example(given={"paths": ["<spans>"]}, argv=("traces", "import", "<spans>")),
+            Example(
+                given={"paths": ["<spans>", "<more_spans>"], "format": "langsmith"},
+                argv=("traces", "import", "<spans>", "<more_spans>", "--format", "langsmith"),
+            ),
+            Example(given={"paths": ["<notes>"]}, argv=("traces", "import", "<notes>")),
+            Example(given={"paths": ["nowhere"]}, argv=("traces", "import", "nowhere")),
+        ),
+    ),
+    Examples(
+        "trace.list",
+        (
+            Example(given={}, argv=("traces", "list"), prepare=keep_traces),
+            Example(given={"limit": 1}, argv=("traces", "list", "--limit", "1"), prepare=keep_traces),
+            Example(given={"session_id": "s-1"}, argv=("traces", "list", "--session", "s-1"), prepare=keep_traces),
+            Example(
+                given={"since": "2026-03-02", "until": "2026-03-03"},
+                argv=("traces", "list", "--since", "2026-03-02", "--until", "2026-03-03"),
+                prepare=keep_traces,
+            ),
+            Example(given={}, argv=("traces", "list")),
+            Example(given={"cursor": "nowhere"}, argv=("traces", "list", "--cursor", "nowhere")),
+        ),
+    ),
+    Examples(
+        "trace.show",
+        (
+            Example(given={"trace_id": "trace-good"}, argv=("traces", "show", "trace-good"), prepare=keep_traces),
+            Example(
+                given={"trace_id": "trace-bad", "slow_ms": 30_000.0},
+                argv=("traces", "show", "trace-bad", "--slow-ms", "30000"),
+                prepare=keep_traces,
+            ),
+            Example(given={"trace_id": "trace-none"}, argv=("traces", "show", "trace-none")),
+        ),
+    ),
+    Examples(
+        "trace.report",
+        (
+            Example(given={}, argv=("traces", "report"), prepare=keep_traces),
+            Example(
+                given={"most": 1, "slow_ms": 5.0},
+                argv=("traces", "report", "--most", "1", "--slow-ms", "5"),
+                prepare=keep_traces,
+            ),
+            Example(given={}, argv=("traces", "report")),
+            Example(given={"most": 0}, argv=("traces", "report", "--most", "0")),
+        ),
+    ),
+    Examples(
+        "trace.keep",
+        (
+            Example(
+                given={"dataset": "prod", "failing": ["ungrounded", "slow"]},
+                argv=("dataset", "from-traces", "prod", "--failing", "ungrounded", "--failing", "slow"),
+                prepare=keep_traces,
+            ),
+            Example(
+                given={"dataset": "prod", "trace_ids": ["trace-good"]},
+                argv=("dataset", "from-traces", "prod", "--trace", "trace-good"),
+                prepare=keep_traces,
+            ),
+            Example(
+                given={"dataset": "prod", "trace_ids": ["trace-none"]},
+                argv=("dataset", "from-traces", "prod", "--trace", "trace-none"),
+            ),
+            Example(given={"dataset": "prod"}, argv=("dataset", "from-traces", "prod")),
+            Example(given={"dataset": "hotel"}, argv=("dataset", "from-traces", "hotel"), prepare=keep_traces),
+            Example(given={"dataset": "../prod"}, argv=("dataset", "from-traces", "../prod")),
+        ),
+    ),
+    Examples(
+        "trace.scores",
+        (
+            Example(given={"path": "<scores>"}, argv=("traces", "scores", "<scores>"), prepare=keep_traces),
+            Example(
+                given={"path": "<scores>", "trace_ids": ["trace-bad"]},
+                argv=("traces", "scores", "<scores>", "--trace", "trace-bad"),
+                prepare=keep_traces,
+            ),
+            Example(given={"send": True}, argv=("traces", "scores", "--send"), prepare=keep_traces),
+            Example(given={}, argv=("traces", "scores"), prepare=keep_traces),
+            Example(given={"path": "<scores>"}, argv=("traces", "scores", "<scores>")),
+        ),
+    ),
+)
 METRICS = (
     Examples("metric.list", (Example(given={}, argv=("metrics",)),)),
     Examples(
@@ -1942,6 +2062,7 @@ EXAMPLES: Mapping[str, Examples] = {
         *SEARCHING,
         *SESSIONS,
         *STORE_AUDITS,
+        *TRACES,
         *USAGE,
         *VARIANTS,
     )

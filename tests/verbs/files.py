@@ -10,6 +10,8 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.traces.made import LANGFUSE_TRACE, LANGSMITH_RUNS, write_json
+
 import assay
 from assay.evaluation.datasets import Registry
 from assay.evaluation.labelling import LabelJournal, Pressed
@@ -101,6 +103,9 @@ def _write_rankings(folder: Path) -> dict[str, str]:
     paths |= {"notes": str(notes), "others": str(folder / "others.jsonl"), "exported": str(folder / "exported.jsonl")}
     paths |= {"vault": str(folder / "none" / "vault"), "root": str(folder)}
     write_trec_run(Path(paths["other"]), {"nobody": {"d1": 1.0}}, "other")
+    paths |= {name: str(folder / f"{name}.jsonl") for name in ("spans", "more_spans", "scores", "more_scores")}
+    write_json(Path(paths["spans"]), *LANGSMITH_RUNS, {"run_type": "llm", "id": "no times"})
+    write_json(Path(paths["more_spans"]), LANGFUSE_TRACE)
     return paths
 
 

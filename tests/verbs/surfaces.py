@@ -66,7 +66,7 @@ ALSO: Mapping[str, Given] = {"memory.forget": {"reversible": True}}
 """Arguments that only choose the verb, where a method of Python and the client does more than one."""
 ONCE: Mapping[str, tuple[str, ...]] = {"Research": ("builtin", "evaluate")}
 """Fields of requests that a facade of Python takes when it is made."""
-LISTED: Mapping[str, str] = {"memory.ingest": "paths"}
+LISTED: Mapping[str, str] = {"memory.ingest": "paths", "trace.import": "paths"}
 """Fields of requests that a method of Python takes as its positional arguments."""
 
 

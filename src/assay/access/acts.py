@@ -77,6 +77,11 @@ SESSION_READ = _act("session.read", READ, "Read the sessions of agents and what 
 SEARCH_READ = _act("search.read", READ, "Read the log of searches.")
 TASK_RECORD = _act("task.record", ADD_ONCE, "Record how a task began or ended.")
 
+# Traces of other systems.
+TRACE_READ = _act("trace.read", READ, "Read traces of other systems, and what they come to.")
+TRACE_SEND = _act("trace.send", ADD_ONCE, "Send spans of a traced system.")
+TRACE_KEEP = _act("trace.keep", ADD_ONCE, "Make traces cases of a dataset.")
+
 # Questions, their answers, and what analysis makes of them.
 ANSWER_ASK = _act("answer.ask", MEASURE, "Have a question answered and evaluated.")
 ANSWER_READ = _act("answer.read", READ, "Read answered questions, their evaluation and its totals.")
@@ -127,6 +132,7 @@ STORE_MIGRATE = _act("store.migrate", OPERATE, "Bring the tables of the store to
 
 # Files of this machine, named by their paths.
 MEMORY_TAKE_IN = _act("memory.take_in", OPERATE, "Take in documents or exported memories from files by their paths.")
+TRACE_TAKE_IN = _act("trace.take_in", OPERATE, "Take in traces from files by their paths.")
 FILE_READ = _act("file.read", OPERATE, "Read files by their paths, and measure what they hold.")
 FILE_WRITE = _act("file.write", OPERATE, "Write files where a path says, such as a report.")
 
@@ -138,6 +144,7 @@ COMMAND_LINE_ONLY = (
     STORE_RESCAN,
     STORE_MIGRATE,
     MEMORY_TAKE_IN,
+    TRACE_TAKE_IN,
     FILE_READ,
     FILE_WRITE,
 )

@@ -124,6 +124,7 @@ COMMANDS: Mapping[str, tuple[Entry, ...]] = {
     ),
     "Evaluation": (
         Entry("dataset", "Bring in, check, split and write golden datasets."),
+        Entry("traces", "Bring in traces of other systems, check them, let scores leave."),
         Entry("run", "Run systems over a dataset and measure them; every case is kept, so a stopped run can go on."),
         Entry("measure", "Measure run files against judgments; compare two or more of them query by query."),
         Entry("metrics", "List every metric, or show one with its formula, source, parameters and a worked example."),

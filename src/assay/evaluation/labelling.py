@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 # --- Tasks: pairs of a question and a candidate ---
 
 FILE_NAME = "to_label.jsonl"
+FROM_TRACE = "from-trace"
+"""The tag of a case that was made of a trace. Documents that were retrieved for it bear its id as a tag."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,8 +64,13 @@ class Task:
 
 
 def tasks_of(dataset: Dataset) -> list[Task]:
-    """Every graded or anchored document of every case, case by case."""
-    found = [task for case in dataset.cases for task in _of_case(dataset, case)]
+    """Every graded or anchored document of every case, and what was retrieved for cases of traces, case by case."""
+    retrieved: dict[str, list[str]] = {case.id: [] for case in dataset.cases if FROM_TRACE in case.tags}
+    for document in dataset.documents if retrieved else ():
+        for tag in document.tags:
+            if tag in retrieved:
+                retrieved[tag].append(document.id)
+    found = [task for case in dataset.cases for task in _of_case(dataset, case, retrieved.get(case.id, ()))]
     if not found:
         raise NothingMeasured(
             f"{dataset.name} names no document that could be labelled",
@@ -72,12 +79,12 @@ def tasks_of(dataset: Dataset) -> list[Task]:
     return found
 
 
-def _of_case(dataset: Dataset, case: Case) -> Iterator[Task]:
+def _of_case(dataset: Dataset, case: Case, retrieved: Iterable[str]) -> Iterator[Task]:
     supports = case.anchors.supports if case.anchors is not None else ()
     by_path = {document.rel_path: document for document in dataset.documents if document.rel_path}
     for support in supports:
         yield _task(case, support.rel_path, by_path.get(support.rel_path), support)
-    for ident in dict.fromkeys(grade.document_id for grade in case.grades):
+    for ident in dict.fromkeys([*(grade.document_id for grade in case.grades), *retrieved]):
         yield _task(case, ident, dataset.by_id.get(ident), None)
 
 

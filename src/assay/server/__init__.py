@@ -6,6 +6,7 @@ The framework is an optional extra, so `demo` and `serving` are loaded when they
 - `services`: what every route and page uses: the engine, worker threads and metrics.
 - `routing`: how a route is declared, with the policy it must have.
 - `verb_routes`: routes made from the table of verbs.
+- `otlp`: spans that a collector or an SDK sends (`/v1/traces`).
 - `health`: probes (`/healthz`, `/readyz`) and the server's own numbers (`/metrics`).
 - `pages`: the dashboard.
 - `security`: sign-in, tokens and the guard.

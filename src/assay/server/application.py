@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from assay.access import Access, Grant, acts
 from assay.errors import AssayError
 from assay.gateway.front import Front
-from assay.server import errors, health, verb_routes
+from assay.server import errors, health, otlp, verb_routes
 from assay.server.idempotency import Repeats
 from assay.server.routing import SECURITY_SCHEMES, Resource, refuse_unknown_parameters, with_act
 from assay.server.security.browsers import LOGIN, Csrf, add_login
@@ -67,7 +67,7 @@ def record_interrupted(services: Services) -> None:
 # `build` returns what a server serves. The guard wraps the whole application, so it checks every request; a route that
 # is added without a policy is refused.
 
-RESOURCES: tuple[Resource, ...] = (health.RESOURCE, *verb_routes.RESOURCES)
+RESOURCES: tuple[Resource, ...] = (health.RESOURCE, *verb_routes.RESOURCES, otlp.RESOURCE)
 """The API by resource, in the order in which its description shows them."""
 PUBLIC_PATHS = frozenset({"/healthz", "/readyz", LOGIN})
 """All addresses that need no token."""

@@ -12,6 +12,8 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +37,8 @@ from assay.online.sides import treatment_of
 from assay.records import DEFAULT_TENANT, Judgment, JudgmentSource, LoggedQuery, Origin, Scope, SearchRequest
 from assay.records.datasets import Dataset
 from assay.records.flags import VoteKind
+from assay.records.research_log import TracedAnswer
+from assay.records.traces import SpanRole, TraceDocument, TraceSpan
 from assay.settings import Settings
 from assay.systems.assay_engine import take_in
 from assay.systems.registry import Configuration
@@ -130,8 +134,39 @@ def _ask(engine: Engine, settings: Settings, scope: Scope, dataset: Dataset, rep
     questions = [*OUTSIDE, *reversed(answerable[::step][:QUESTIONS])]
     report(f"Asking {len(questions)} questions ...")
     pipeline = open_research(settings, engine, scope)
-    for question in questions:
-        pipeline.ask(scope, question, tags=("demo",))
+    answers = [pipeline.ask(scope, question, tags=("demo",)) for question in questions]
+    with engine.store.writing(scope) as work:
+        work.traces.add_many([span for answer in answers for span in _spans_of(answer)])
+
+
+def _spans_of(answer: TracedAnswer) -> list[TraceSpan]:
+    """An answered question as another system would have traced it."""
+    session = answer.session
+    found = [
+        TraceDocument(id=passage.memory_id or f"passage-{passage.number}", text=passage.text, score=passage.score)
+        for passage in answer.passages
+    ]
+    root = TraceSpan(
+        trace_id=session.log_id,
+        span_id="answer",
+        role=SpanRole.CHAIN,
+        name="assay ask",
+        started_at=session.created_at,
+        ended_at=session.created_at + timedelta(milliseconds=session.latency_ms),
+        input=session.question,
+        output=answer.text,
+    )
+    search = replace(
+        root,
+        span_id="search",
+        parent_id="answer",
+        role=SpanRole.MEMORY_SEARCH,
+        name="search_memory",
+        ended_at=None,
+        output="",
+        documents=tuple(found),
+    )
+    return [root, search]
 
 
 def _run_all(dataset: Dataset, settings: Settings, report: Report) -> dict[str, RunResult]:

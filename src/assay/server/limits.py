@@ -37,6 +37,14 @@ def check_body(kind: str, body: bytes, *, forms: bool) -> Any:
     return None
 
 
+def check_raw_kind(kind: str, allowed: tuple[str, ...]) -> None:
+    """Refuse (415) a content type that a route does not read by itself."""
+    if kind not in allowed:
+        raise RequestRefused(
+            415, "wrong_kind", f"the content type {kind!a} is not supported", remedy=f"Send {' or '.join(allowed)}."
+        )
+
+
 def check_json(body: bytes) -> Any:
     """Return the value of a JSON body; refuse JSON that is malformed or holds a value that a store cannot hold."""
     try:

@@ -98,6 +98,9 @@ STRAIGHT = "__assay_straight__"
 SHOWN_ONCE = "__assay_shown_once__"
 """Attribute of an endpoint: the part of its answer that is shown once."""
 
+RAW_KINDS = "__assay_raw_kinds__"
+"""Attribute of an endpoint: content types whose bodies it reads by itself."""
+
 SECURITY_SCHEMES: Mapping[str, dict[str, str]] = {
     "token": {
         "type": "http",
@@ -198,6 +201,8 @@ class Route:
     """Further responses for the OpenAPI description."""
     shown_once: ShownOnce | None = None
     """The part of the answer that is a secret and only the first receiver may see."""
+    raw_kinds: tuple[str, ...] = ()
+    """Content types whose bodies the handler reads by itself, such as protobuf; all others are refused."""
 
 
 class Resource:
@@ -298,6 +303,7 @@ def answering(route: Route) -> Handler:
         setattr(shown, STRAIGHT, Straight(route, shown.__annotations__["body"]))
     if route.shown_once is not None:
         setattr(shown, SHOWN_ONCE, route.shown_once)
+    setattr(shown, RAW_KINDS, route.raw_kinds)
     return with_act(route.act)(shown)
 
 
@@ -339,6 +345,12 @@ def straight_of(endpoint: object) -> Straight | None:
 def find_shown_once(endpoint: object) -> ShownOnce | None:
     """Return the part of an endpoint's answer that is shown once, if any."""
     found: ShownOnce | None = getattr(endpoint, SHOWN_ONCE, None)
+    return found
+
+
+def find_raw_kinds(endpoint: object) -> tuple[str, ...]:
+    """Return the content types whose bodies an endpoint reads by itself; empty: bodies are checked before."""
+    found: tuple[str, ...] = getattr(endpoint, RAW_KINDS, ())
     return found
 
 

@@ -167,6 +167,7 @@ MASKED: Mapping[str, tuple[str, ...]] = {
     "research_sessions": ("question", "skip_reason"),
     "research_traces": ("trace",),
     "tasks": ("goal", "result"),
+    "trace_spans": ("name", "problem", "input", "output", "documents", "candidates"),
 }
 """For each table, the columns with texts of people, agents or models."""
 
@@ -201,6 +202,7 @@ NOT_MASKED: Mapping[str, str] = {
     "model_reservations": "numbers",
     "prompt_splits": "versions of prompts",
     "research_days": "numbers",
+    "traces": "ids and times",
     "access_tokens": "hashes of tokens",
     "login_sessions": "hashes of sessions",
     "request_keys": "answers that must be given again as they were; tokens are left out of them before",

@@ -7,6 +7,7 @@
 - Tasks, and files that hold rows of the store.
 - Judge inputs, verdicts, calibrations, and the cost of models.
 - Answered questions and prompt versions.
+- Traces of other systems.
 - Votes, interleaved lists and promotion steps.
 - Tokens, sign-ins, request keys and owners of files.
 """
@@ -612,6 +613,43 @@ prompt_splits = Table(
     Column("began_at", Moment),
     Column("created_by", TextType),
     Column("ended_at", Moment),
+)
+
+
+# --- Traces of other systems ---
+#
+# The texts of a span stand last, as those of a memory do.
+
+traces = Table(
+    "traces",
+    metadata,
+    Column("trace_id", TextType, primary_key=True),
+    Column("tenant", TextType, primary_key=True),
+    Column("started_at", Moment),
+)
+
+trace_spans = Table(
+    "trace_spans",
+    metadata,
+    Column("number", WholeType, primary_key=True, autoincrement=True),
+    Column("tenant", TextType),
+    Column("trace_id", TextType),
+    Column("span_id", TextType),
+    Column("parent_id", TextType),
+    Column("role", TextType),
+    Column("name", TextType),
+    Column("started_at", Moment),
+    Column("ended_at", Moment),
+    Column("problem", TextType),
+    Column("session_id", TextType),
+    Column("model", TextType),
+    Column("input_tokens", WholeType),
+    Column("output_tokens", WholeType),
+    Column("cost_usd", Finite),
+    Column("input", TextType),
+    Column("output", TextType),
+    Column("documents", Json),
+    Column("candidates", Json),
 )
 
 

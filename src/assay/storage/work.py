@@ -36,6 +36,7 @@ from assay.storage.repositories.queries import Queries, Usage
 from assay.storage.repositories.research import ResearchRows
 from assay.storage.repositories.retention import Retention
 from assay.storage.repositories.sessions import KnownFiles, Saves, SessionRows, Tasks
+from assay.storage.repositories.traces import Traces
 from assay.storage.repositories.vectors import Vectors
 
 
@@ -217,6 +218,11 @@ class Work:
     def research(self) -> ResearchRows:
         """Answered questions with their evaluation."""
         return ResearchRows(self._bound)
+
+    @cached_property
+    def traces(self) -> Traces:
+        """Traces of other systems."""
+        return Traces(self._bound)
 
     @cached_property
     def prompts(self) -> PromptRows:

@@ -2,4 +2,5 @@
 
 - `spans`: searches, saves and answered questions as spans, by the GenAI and OpenInference conventions.
 - `exporting`: where spans go.
+- `evaluations`: scores of other systems' traces as spans with evaluation events.
 """

@@ -26,6 +26,7 @@
 - `searching`: search, context, match triggers.
 - `sessions`: sessions, the log of searches, how tasks begin and end.
 - `store_audits`: audit memory stores of other tools, repair a copy, import the good memories.
+- `traces`: traces of other systems: import, list, show, sum up, make cases, scores.
 - `usage`: validate, record what was read or written.
 - `variants`: define, list and remove variants; shadow runs: status, replay.
 
@@ -60,6 +61,7 @@ from assay.verbs import (
     searching,
     sessions,
     store_audits,
+    traces,
     usage,
     variants,
 )
@@ -87,6 +89,7 @@ FAMILIES: tuple[Family, ...] = (
     searching.FAMILY,
     sessions.FAMILY,
     store_audits.FAMILY,
+    traces.FAMILY,
     usage.FAMILY,
     variants.FAMILY,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from assay.errors import UnknownSystem
 from assay.extras import need_extra
 from assay.network import Gatekeeper
 from assay.settings import load_settings
@@ -13,6 +14,7 @@ from assay.systems.python_function import load_function
 from assay.systems.registry import SystemRequest, add_builtin
 from assay.systems.run_file import RunFile
 from assay.wiring.network import gatekeeper_of
+from assay.wiring.stores import open_store, scope_of
 from assay.wiring.systems import open_assay
 
 
@@ -52,6 +54,23 @@ def open_mcp(request: SystemRequest) -> System:
 def open_run_file(request: SystemRequest) -> System:
     """Open a run file."""
     return RunFile(Path(request.target).expanduser())
+
+
+@add_builtin(
+    "traces",
+    summary="What recorded traces of this store retrieved and answered; for datasets made of them.",
+    example="traces",
+    needs_target=False,
+)
+def open_traces(request: SystemRequest) -> System:
+    """Open the traces of the store."""
+    if request.target:
+        raise UnknownSystem(f"the system traces takes no {request.target!r}", remedy="Ask for it as traces.")
+    settings = load_settings().settings
+    store = open_store(settings, create=False)
+    from assay.traces.replaying import RecordedTraces  # noqa: PLC0415 - see the package's docstring
+
+    return RecordedTraces(store, scope_of(settings), store.close)
 
 
 def _gate() -> Gatekeeper:

@@ -6,16 +6,21 @@ their spans go the same way.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from assay.errors import SettingError
 from assay.extras import need_extra
 from assay.settings import Settings
 from assay.wiring.network import gatekeeper_of
 
 if TYPE_CHECKING:
+    from opentelemetry.sdk.trace.export import SpanExporter
+
     from assay.memory.engine import Engine
     from assay.research.pipeline import Observe
+    from assay.traces.scores import EvaluatedTrace
     from assay.tracing.spans import Spans
 
 _TRACED: WeakKeyDictionary[Engine, Spans] = WeakKeyDictionary()
@@ -26,17 +31,42 @@ def spans_of(settings: Settings, engine: Engine) -> Spans | None:
     """What makes spans of an engine's work; None when the settings name no place for them."""
     if settings.otel_exporter == "none":
         return None
-    need_extra("otel", "opentelemetry")
+    exporter = exporter_of(settings)
     from assay.tracing import exporting  # noqa: PLC0415 - see the package's docstring
     from assay.tracing.spans import Spans  # noqa: PLC0415 - the same
 
-    if settings.otel_exporter == "console":
-        exporter = exporting.console()
-    else:
-        settings.refuse_withheld("otel.endpoint")
-        exporter = exporting.otlp(settings.otel_endpoint, gatekeeper_of(settings))
     tracer = exporting.provider_of(exporter).get_tracer("assay")
     return Spans(tracer, clock=engine.clock, texts=settings.otel_texts == "yes")
+
+
+def exporter_of(settings: Settings) -> SpanExporter:
+    """Where the settings want spans to go; raises `SettingError` when they name no place."""
+    need_extra("otel", "opentelemetry")
+    from assay.tracing import exporting  # noqa: PLC0415 - see the package's docstring
+
+    if settings.otel_exporter == "none":
+        raise SettingError(
+            "otel.exporter is none, so there is no place to send scores to",
+            remedy="Set otel.exporter to otlp and otel.endpoint to a collector, or write a file.",
+        )
+    if settings.otel_exporter == "console":
+        return exporting.console()
+    settings.refuse_withheld("otel.endpoint")
+    return exporting.otlp(settings.otel_endpoint, gatekeeper_of(settings))
+
+
+def send_scores(settings: Settings, evaluated: Sequence[EvaluatedTrace]) -> str:
+    """Send the scores of traces to where spans go; return what that place is called."""
+    exporter = exporter_of(settings)
+    from assay.traces.scores import SPAN_NAME, nanoseconds  # noqa: PLC0415 - the same
+    from assay.tracing import evaluations  # noqa: PLC0415 - see the package's docstring
+
+    spans = [evaluations.make_span(trace, SPAN_NAME, nanoseconds(trace.at)) for trace in evaluated]
+    try:
+        evaluations.send(exporter, spans)
+    finally:
+        exporter.shutdown()
+    return settings.otel_endpoint if settings.otel_exporter == "otlp" else settings.otel_exporter
 
 
 def trace(settings: Settings, engine: Engine) -> Spans | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +20,7 @@ from assay.records.datasets import Case
 from assay.records.evaluations import Retrieved
 from assay.records.flags import Arm, VoteKind
 from assay.records.research_log import ResearchSession
+from assay.records.traces import SpanRole, TraceDocument, TraceSpan
 from assay.server.services import Services
 from assay.systems.protocol import System
 from assay.wiring import ladder_of
@@ -63,6 +65,7 @@ def filled_services(folder: Path) -> Iterator[Services]:
         ask(services)
         run_twice(folder / "runs")
         begin_test(services)
+        trace(services)
         yield services
 
 
@@ -88,6 +91,26 @@ def run_twice(runs: Path) -> None:
     dataset = load_dataset("hotel")
     for name, forgets in (("good", 0), ("worse", 2)):
         run(dataset, Gold(name, forgets), RunOptions(name=name), Running(runs=runs))
+
+
+def trace(services: Services) -> None:
+    """A trace of another system whose every text is strange."""
+    texts = [text[:20_000] for text in STRANGE.values()]
+    documents = tuple(TraceDocument(id=f"d{place}", text=text) for place, text in enumerate(texts))
+    root = TraceSpan(
+        trace_id="strange",
+        span_id="root",
+        role=SpanRole.CHAIN,
+        name=texts[0][:100],
+        started_at=services.clock.now(),
+        input=" ".join(texts),
+        output=" ".join(texts),
+        session_id=texts[0][:100],
+        problem=texts[0],
+    )
+    search = replace(root, span_id="search", parent_id="root", role=SpanRole.RETRIEVER, documents=documents)
+    with services.engine.store.writing(OWN) as work:
+        work.traces.add_many([root, search])
 
 
 def begin_test(services: Services) -> None:

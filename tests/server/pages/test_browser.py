@@ -43,6 +43,7 @@ def inner_pages(services: Services) -> list[str]:
         f"/evaluation/runs/{runs[1]}/queries/q001",
         f"/evaluation/experiments/{FLAG}",
         "/evaluation/label/hotel",
+        "/traces/strange",
         "/evaluation/prompts/planner",
     ]
 

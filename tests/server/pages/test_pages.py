@@ -83,7 +83,7 @@ def test_a_page_of_an_empty_store_says_what_to_do_next(empty: TestClient, entry:
     reply = empty.get(entry.address)
     assert reply.status_code == 200
     assert "<h1>" in reply.text
-    if entry.name in {"ask", "memory", "overview", "queries", "patterns", "runs"}:
+    if entry.name in {"ask", "memory", "overview", "queries", "patterns", "runs", "traces"}:
         assert 'class="empty"' in reply.text
         assert '<code class="command">assay ' in reply.text
 

@@ -17,6 +17,7 @@ Questions:
 
 Evaluation:
 - `dataset`: imports, checks, splits, builds and writes golden datasets.
+- `traces`: traces of other systems: import, list, show, report, scores.
 - `label`: grades candidates of questions.
 - `judgments`: grades of what searches found, and which of them count.
 - `run`: runs a system over a dataset.

@@ -1,6 +1,7 @@
 """`assay dataset`: import, check, split, build and write golden datasets.
 
 - `assay dataset build` and `assay dataset generate`: datasets from the query log, and from a user's documents.
+- `assay dataset from-traces`: cases of traces of production traffic.
 - `assay dataset import|export|check|split|show|list`: golden datasets in and out, and whether they can be trusted.
 """
 
@@ -51,7 +52,9 @@ from assay.formats.grid import grid
 from assay.records.access import FileKind
 from assay.records.datasets import Dataset
 from assay.records.fields import one_of
+from assay.records.traces import TraceCases
 from assay.verbs import datasets as dataset_verbs
+from assay.verbs import traces as trace_verbs
 from assay.wiring.models import has_model, open_model
 
 if TYPE_CHECKING:
@@ -78,9 +81,34 @@ BuiltinOption = Annotated[bool, typer.Option("--builtin", help="Ask no model, al
 MostOption = Annotated[int, typer.Option("--most", metavar="N", help="Questions in all at most.")]
 
 
+TracesDatasetArgument = Annotated[
+    str, typer.Argument(metavar="DATASET", help="The dataset that grows; made if there is none of that name.")
+]
+FailingOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--failing",
+        metavar="FAULT",
+        help="Only traces that are ungrounded, abstained, empty, stale, slow or failed; may be given several times.",
+    ),
+]
+TracesOption = Annotated[
+    list[str] | None, typer.Option("--trace", metavar="ID", help="Only this trace; may be given several times.")
+]
+SinceOption = Annotated[
+    str | None, typer.Option("--since", metavar="TIME", help="Only traces that began at this time (UTC) or later.")
+]
+UntilOption = Annotated[
+    str | None, typer.Option("--until", metavar="TIME", help="Only traces that began before this time.")
+]
+TracesMostOption = Annotated[int, typer.Option("--most", metavar="N", help="Look at the newest N traces.")]
+SlowOption = Annotated[float, typer.Option("--slow-ms", metavar="MS", help="From this time on a trace counts as slow.")]
+
+
 def register_build(group: typer.Typer) -> None:
     """Add the commands to their group."""
     _register_build(group)
+    _register_from_traces(group)
 
     @command(group, "generate")
     def generate(  # noqa: PLR0917 - one parameter an option, all given by name
@@ -98,6 +126,41 @@ def register_build(group: typer.Typer) -> None:
         found = _generate(surface, path, options, builtin=builtin)
         export_dataset(found.dataset, to, kind="anchored")
         surface.result(_generation_as_json(found, to), "\n".join(_generation_lines(found, to)))
+
+
+def _register_from_traces(group: typer.Typer) -> None:
+    @command(group, "from-traces")
+    def from_traces(  # noqa: PLR0917 - one parameter an option, all given by name
+        surface: Surface,
+        name: TracesDatasetArgument,
+        failing: FailingOption = None,
+        trace: TracesOption = None,
+        since: SinceOption = None,
+        until: UntilOption = None,
+        most: TracesMostOption = 1_000,
+        slow_ms: SlowOption = trace_verbs.SLOW_MS,
+    ) -> None:
+        """Make traces cases of a dataset: the question and what was retrieved, for people to label."""
+        done = surface.call(
+            trace_verbs.CASES,
+            dataset=name,
+            failing=failing or (),
+            trace_ids=trace or (),
+            since=since,
+            until=until,
+            most=most,
+            slow_ms=slow_ms,
+        )
+        surface.show(trace_verbs.CASES, done, "\n".join(_trace_case_lines(done)))
+
+
+def _trace_case_lines(done: TraceCases) -> Iterator[str]:
+    known = f", {len(done.known):,} were there already" if done.known else ""
+    yield f"{len(done.added):,} new cases in {done.dataset} {done.version}{known}; now {done.cases:,}."
+    yield from (f"  left out, {reason}: {count:,}" for reason, count in done.left_out.items())
+    if done.to_label:
+        yield f"None of them counts until it was labelled ({done.to_label:,} pairs): assay label {done.dataset}"
+    yield f"Then hold what was recorded against the labels: assay run {done.dataset} --system traces"
 
 
 def _register_build(group: typer.Typer) -> None:

@@ -10,6 +10,7 @@ Charts, style sheet and the wording of numbers are those of `assay.presentation`
 - `runs`: finished runs, comparisons and reports.
 - `experiments`: changes that can be switched, and their tests.
 - `labelling`: label candidates one by one.
+- `traces`: traces of other systems, and one of them as a waterfall.
 - `administration`: audit log, sign-ins and settings.
 """
 
@@ -23,7 +24,7 @@ from starlette.responses import Response
 from assay.access import acts
 from assay.errors import AssayError
 from assay.server.errors import PAGE, to_json_response
-from assay.server.pages import administration, analysis, answers, experiments, labelling, memory, page, runs
+from assay.server.pages import administration, analysis, answers, experiments, labelling, memory, page, runs, traces
 from assay.server.pages.page import LastFew
 from assay.server.routing import with_act
 from assay.server.services import REQUEST_ID
@@ -40,6 +41,7 @@ PAGES = (
     runs.pages,
     experiments.pages,
     labelling.pages,
+    traces.pages,
     administration.audit_pages,
     administration.sign_in_pages,
     administration.settings_pages,

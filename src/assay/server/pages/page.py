@@ -157,6 +157,7 @@ MENU: tuple[MenuEntry, ...] = (
     MenuEntry("runs", "/evaluation/runs", "Runs", "Retrieval"),
     MenuEntry("experiments", "/evaluation/experiments", "Experiments", "Retrieval"),
     MenuEntry("label", "/evaluation/label", "Label", "Retrieval"),
+    MenuEntry("traces", "/traces", "Traces", "Retrieval"),
     MenuEntry("audit", "/evaluation/audit", "Audit log", "Setup"),
     MenuEntry("sign-ins", "/evaluation/sign-ins", "Sign-ins", "Setup"),
     MenuEntry("settings", "/evaluation/settings", "Settings", "Setup"),

@@ -28,7 +28,7 @@ from assay.gateway.refusal import RequestRefused
 from assay.server import errors, idempotency, limits
 from assay.server.errors import ErrorPage
 from assay.server.idempotency import KeyedWrite, RecordingSend, Repeats
-from assay.server.routing import RouteCall, Straight, act_of, find_shown_once, straight_of
+from assay.server.routing import RouteCall, Straight, act_of, find_raw_kinds, find_shown_once, straight_of
 from assay.server.security.browsers import CSRF, CSRF_HEADER, LOGIN, Csrf, add_security_headers, read_csrf_token
 from assay.server.security.callers import Callers, HttpCaller, is_secure, keep_own_cookies, read_credentials
 from assay.server.services import GRANT, REQUEST_ID, SIGNED_IN, ServerMetrics, Services
@@ -49,6 +49,8 @@ class FoundRoute(NamedTuple):
     """How it is called without FastAPI, if it can be."""
     shown_once: ShownOnce | None = None
     """The part of its answer that is shown once and never stored."""
+    raw_kinds: tuple[str, ...] = ()
+    """Content types whose bodies it reads by itself."""
 
     @property
     def policy(self) -> Policy | None:
@@ -63,7 +65,12 @@ class RouteTable:
         self._routes = list(routes)
         self._exact: Mapping[tuple[str, str], FoundRoute] = {
             (method, route.path): FoundRoute(
-                route.path, act_of(route.endpoint), True, straight_of(route.endpoint), find_shown_once(route.endpoint)
+                route.path,
+                act_of(route.endpoint),
+                True,
+                straight_of(route.endpoint),
+                find_shown_once(route.endpoint),
+                find_raw_kinds(route.endpoint),
             )
             for route in self._routes
             if isinstance(route, Route) and "{" not in route.path
@@ -197,6 +204,10 @@ class ApiGuard:
     ) -> _Admitted:
         headers = arrival.headers
         scope, kind = admitted.scope, limits.kind_of(headers)
+        if found.raw_kinds:
+            # None of these kinds can be sent by a form of another site, so no CSRF token is needed.
+            limits.check_raw_kind(kind, found.raw_kinds)
+            return admitted
         check = partial(limits.check_body, kind, body, forms=not scope["path"].startswith("/api/"))
         # Checking a long body would block the event loop.
         admitted = admitted._replace(sent=check() if len(body) <= QUICKLY_READ else await self.services.run(check))

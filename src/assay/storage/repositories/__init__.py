@@ -10,6 +10,7 @@
 - `evidence`: judgments, results, feedback and experiments.
 - `judging`: judge inputs, verdicts, calibrations, cached replies, budgets, and prompt versions.
 - `research`: answered questions.
+- `traces`: traces of other systems and their spans.
 - `sessions`: sessions with their tasks, files that hold rows, and decisions of saves.
 - `learning`: votes, memory columns, learned terms and their evidence.
 - `access`: access tokens, sign-ins, request keys, owners of files, and feature flags.
