@@ -8,6 +8,7 @@
 - `research`: the pipeline that answers questions.
 - `systems`: systems, datasets and runs.
 - `referee`: systems, readers and judges of `assay bench`.
+- `executors`: threads, processes or a Dask cluster.
 - `system_kinds`: registers the kinds of system that come with Assay.
 - `experiments`: simulations and tuning.
 - `retention`: how long rows are kept, and archives.
@@ -31,6 +32,7 @@ from assay.extras import missing_extra
 
 if TYPE_CHECKING:
     from assay.wiring.engines import flags_of, load_embedder, open_embedder, open_engine
+    from assay.wiring.executors import WorkOptions, connect_cluster, open_executor, remote_system
     from assay.wiring.experiments import open_simulation, open_tunable
     from assay.wiring.models import JudgeChoice, has_model, open_judge, open_judging, open_model
     from assay.wiring.research import open_research
@@ -49,6 +51,10 @@ if TYPE_CHECKING:
 
 _HOME = {
     "JudgeChoice": "models",
+    "WorkOptions": "executors",
+    "connect_cluster": "executors",
+    "open_executor": "executors",
+    "remote_system": "executors",
     "claim_files": "systems",
     "open_embedder": "engines",
     "corpus_settings": "systems",
@@ -83,7 +89,9 @@ _HOME = {
 
 __all__ = [
     "JudgeChoice",
+    "WorkOptions",
     "claim_files",
+    "connect_cluster",
     "corpus_settings",
     "flags_of",
     "has_model",
@@ -93,6 +101,7 @@ __all__ = [
     "lookup_of",
     "open_embedder",
     "open_engine",
+    "open_executor",
     "open_judge",
     "open_judging",
     "open_model",
@@ -102,6 +111,7 @@ __all__ = [
     "open_system",
     "open_tunable",
     "registry_of",
+    "remote_system",
     "replay_shadow",
     "restore_checkpoint",
     "run_retention",

@@ -1,0 +1,87 @@
+"""Who does the work: threads, processes or a Dask cluster, as a command asks for.
+
+- Executors of a command.
+- What workers open: a system by its name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.errors import InputError
+from assay.settings import Settings
+from assay.systems.registry import SystemRequest, parse_spec
+from assay.wiring.network import gatekeeper_of
+from assay.work.dask_cluster import DaskCrew, connect, open_cluster, read_cluster
+from assay.work.jobs import Executor, LocalExecutor
+from assay.work.processes import open_processes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from assay.evaluation.running.asking import OpenRemoteSystem
+    from assay.records.datasets import Dataset
+    from assay.systems.protocol import System
+
+# --- Executors of a command ---
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WorkOptions:
+    """Who is to do the work; nothing given: one thread of this process."""
+
+    threads: int = 1
+    """At once, in this process or in each worker of a cluster made here."""
+    processes: int | None = None
+    cluster: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.cluster is not None and self.processes is not None:
+            raise InputError("there are both --cluster and --processes", remedy="Give one of the two.")
+        if self.processes is not None and self.threads > 1:
+            raise InputError(
+                "there are both --processes and --threads",
+                remedy="Give one of the two, or --cluster local:N --threads M for M threads in each of N workers.",
+            )
+
+
+def open_executor(settings: Settings, options: WorkOptions) -> Executor:
+    """Return who does the work; the caller closes it."""
+    if options.cluster is not None:
+        check_cluster(settings, options.cluster)
+        return open_cluster(options.cluster, threads=options.threads)
+    if options.processes is not None:
+        return open_processes(options.processes)
+    return LocalExecutor(options.threads)
+
+
+def check_cluster(settings: Settings, text: str) -> None:
+    """Refuse an address that may not be contacted."""
+    address = read_cluster(text).address
+    if address:
+        gatekeeper_of(settings).check(address)
+
+
+def connect_cluster(settings: Settings, text: str) -> tuple[DaskCrew, Callable[[], None]]:
+    """Reach a cluster to look at it; the second value gives it back."""
+    check_cluster(settings, text)
+    return connect(text)
+
+
+# --- What workers open: a system by its name ---
+
+
+def remote_system(text: str) -> OpenRemoteSystem:
+    """Return what opens a system inside a worker: its name and the folder it was named in."""
+    return partial(open_worker_system, text, str(Path.cwd()))
+
+
+def open_worker_system(text: str, folder: str, dataset: Dataset) -> System:
+    """Open a system in a worker, with files from the caller's folder, or on another machine from the worker's own."""
+    there = Path(folder)
+    place = there if there.is_dir() else Path.cwd()
+    spec = parse_spec(text, place)
+    return spec.entry.open(SystemRequest(text=spec.text, target=spec.target, dataset=dataset, folder=place))
