@@ -348,7 +348,7 @@ class Dispatcher(Generic[Item, Result]):
         member.tokens.discard(reply.token)
         found = None if reply.found is None else read_reply(reply.found)
         if isinstance(found, Done):
-            yield from self._take(found, batch, member)
+            yield from self._take(found, member)
         elif isinstance(found, Refused):
             yield from self._return(batch, member, found.reason, blame=False)
             yield from self._refuse(member, found.reason, blame=False)
@@ -367,7 +367,7 @@ class Dispatcher(Generic[Item, Result]):
         for attempt in batch.attempts:
             yield from self._put_back(attempt, why, blame=blame)
 
-    def _take(self, found: Done, batch: _Batch[Item], member: _Member) -> Iterator[Result]:
+    def _take(self, found: Done, member: _Member) -> Iterator[Result]:
         # Written by this very build of Assay, as the worker has checked.
         results = pickle.loads(found.results)  # noqa: S301
         member.proven, member.last_at = True, self._clock.monotonic()

@@ -140,9 +140,7 @@ def serve(pipe: Connection) -> None:
             pipe.send({"reply": reply, "problem": problem})
 
 
-def open_processes(
-    count: int, *, rules: DispatchRules | None = None, clock: Clock | None = None
-) -> CrewExecutor:
+def open_processes(count: int, *, rules: DispatchRules | None = None, clock: Clock | None = None) -> CrewExecutor:
     """An executor of so many processes."""
     crew = ProcessCrew(count)
     return CrewExecutor(

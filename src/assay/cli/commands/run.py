@@ -309,9 +309,7 @@ def _store_run(surface: Surface, result: RunResult, dataset: Dataset) -> str | N
 
 
 @contextmanager
-def _bar(
-    surface: Surface, what: str, executor: Executor | None = None
-) -> Iterator[Callable[[int, int], None] | None]:
+def _bar(surface: Surface, what: str, executor: Executor | None = None) -> Iterator[Callable[[int, int], None] | None]:
     """A bar with the time left, on a terminal; silence elsewhere."""
     if surface.common.json or surface.common.quiet or not sys.stderr.isatty():
         yield None

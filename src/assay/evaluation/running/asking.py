@@ -88,6 +88,4 @@ class RemoteCases:
 
 def lost_case(task: CaseTask, why: str) -> CaseResult:
     """A case that no worker could finish."""
-    return CaseResult(
-        case_id=task.case_id, repeat=task.repeat, status=CaseStatus.ERROR, error=why[:LONGEST_MESSAGE]
-    )
+    return CaseResult(case_id=task.case_id, repeat=task.repeat, status=CaseStatus.ERROR, error=why[:LONGEST_MESSAGE])

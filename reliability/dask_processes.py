@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 START_S = 120.0
 
 
