@@ -219,16 +219,13 @@ class _Doing(NamedTuple):
                     start,
                     max_cases=self.given.max_cases,
                 )
-            self._report_workers()
-            return result
         except (KeyboardInterrupt, AssayError) as problem:
             if begun and (isinstance(problem, KeyboardInterrupt) or problem.exit_code == AssayError.exit_code):
                 sys.stderr.write(f"Cases that ended are kept. Go on with: {self._command(begun[0].run_id)}\n")
             raise
-
-    def _report_workers(self) -> None:
         for line in worker_lines(self.executor.workers(), "cases"):
             self.surface.note(line)
+        return result
 
     @contextmanager
     def _open(self, spec: str, scored: Dataset) -> Iterator[System]:
