@@ -23,7 +23,8 @@ class Cluster:
 
     def __init__(self, workers: int = 0, *, threads: int = 1, environment: Mapping[str, str] | None = None) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="assay-cluster-")
-        self._environment = {**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})}
+        places = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        self._environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places), **(environment or {})}
         self._scheduler: subprocess.Popen[bytes] | None = None
         self.workers: list[subprocess.Popen[bytes]] = []
         self._port = 0

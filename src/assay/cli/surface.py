@@ -31,6 +31,7 @@ from assay.verbs.verb import Progress, report_nothing
 from assay.wiring import open_engine, scope_of
 
 if TYPE_CHECKING:
+    from assay.embedding.protocol import Embedder
     from assay.memory.engine import Engine
     from assay.research.events import Listen
 
@@ -128,15 +129,16 @@ class Surface:
         run_once: bool = False,
         listen: Listen | None = None,
         progress: Progress | None = None,
+        embedder: Embedder | None = None,
         **given: Any,
     ) -> R:
         """Call a verb on the store of the settings; `create` makes the store if there is none.
 
         `run_once` is for what ends with this process (see `open_engine`); `listen` is told of the steps of a question,
-        `progress` of how far the work is.
+        `progress` of how far the work is. An `embedder` is used instead of that of the settings.
         """
         request = verb.make(given)
-        with open_engine(self.settings, create=create, run_once=run_once) as engine:
+        with open_engine(self.settings, create=create, run_once=run_once, embedder=embedder) as engine:
             caller = self.caller(engine, verb.command)
             return verb.call(replace(caller, listen=listen, progress=progress or report_nothing), request)
 

@@ -3,10 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from assay import wiring
+from assay.cli.surface import Surface
 from assay.work.jobs import WorkerFigures
 
+if TYPE_CHECKING:
+    from assay.embedding.protocol import Embedder
+
+ProcessesOption = Annotated[
+    int | None, typer.Option("--processes", metavar="N", help="Work with N processes of this machine.")
+]
+ClusterOption = Annotated[
+    str | None,
+    typer.Option("--cluster", metavar="ADDRESS", help="Work with a Dask cluster: tcp://host:8786, or local:N."),
+]
 _FEW = 4
+
+
+@contextmanager
+def open_spread_embedder(surface: Surface, processes: int | None, cluster: str | None) -> Iterator[Embedder | None]:
+    """The embedder of the settings on workers, and a line for each of them at the end; None: this process embeds."""
+    work = wiring.WorkOptions(processes=processes, cluster=cluster)
+    with closing(wiring.open_executor(surface.settings, work)) as executor:
+        yield wiring.spread_embedder(surface.settings, executor)
 
 
 def describe_rates(workers: Sequence[WorkerFigures]) -> str:
@@ -20,7 +44,7 @@ def describe_rates(workers: Sequence[WorkerFigures]) -> str:
 
 
 def worker_lines(workers: Sequence[WorkerFigures], what: str) -> Iterator[str]:
-    """A line for each worker: what it finished, how quickly, what was taken back from it, and why it stopped."""
+    """A line for each worker: what it finished, how quickly, what was taken back, and why it stopped."""
     for worker in workers:
         rate = "" if worker.rate is None else f", {worker.rate:.1f} a second"
         lost = f"; {worker.lost:,} taken back" if worker.lost else ""

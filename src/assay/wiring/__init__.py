@@ -32,7 +32,7 @@ from assay.extras import missing_extra
 
 if TYPE_CHECKING:
     from assay.wiring.engines import flags_of, load_embedder, open_embedder, open_engine
-    from assay.wiring.executors import WorkOptions, connect_cluster, open_executor, remote_system
+    from assay.wiring.executors import WorkOptions, connect_cluster, open_executor, remote_system, spread_embedder
     from assay.wiring.experiments import open_simulation, open_tunable
     from assay.wiring.models import JudgeChoice, has_model, open_judge, open_judging, open_model
     from assay.wiring.research import open_research
@@ -55,6 +55,7 @@ _HOME = {
     "connect_cluster": "executors",
     "open_executor": "executors",
     "remote_system": "executors",
+    "spread_embedder": "executors",
     "claim_files": "systems",
     "open_embedder": "engines",
     "corpus_settings": "systems",
@@ -120,6 +121,7 @@ __all__ = [
     "shadow_of",
     "shelf_of",
     "sign_ins_of",
+    "spread_embedder",
     "store_options",
     "trace",
 ]

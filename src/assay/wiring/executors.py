@@ -1,7 +1,7 @@
 """Who does the work: threads, processes or a Dask cluster, as a command asks for.
 
 - Executors of a command.
-- What workers open: a system by its name.
+- What workers open: a system by its name, an embedder by its settings.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError
-from assay.settings import Settings
+from assay.settings import Settings, load_settings
 from assay.systems.registry import SystemRequest, parse_spec
+from assay.wiring.engines import load_embedder
 from assay.wiring.network import gatekeeper_of
 from assay.work.dask_cluster import DaskCrew, connect, open_cluster, read_cluster
 from assay.work.jobs import Executor, LocalExecutor
@@ -22,6 +23,7 @@ from assay.work.processes import open_processes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from assay.embedding.protocol import Embedder
     from assay.evaluation.running.asking import OpenRemoteSystem
     from assay.records.datasets import Dataset
     from assay.systems.protocol import System
@@ -71,7 +73,7 @@ def connect_cluster(settings: Settings, text: str) -> tuple[DaskCrew, Callable[[
     return connect(text)
 
 
-# --- What workers open: a system by its name ---
+# --- What workers open: a system by its name, an embedder by its settings ---
 
 
 def remote_system(text: str) -> OpenRemoteSystem:
@@ -85,3 +87,22 @@ def open_worker_system(text: str, folder: str, dataset: Dataset) -> System:
     place = there if there.is_dir() else Path.cwd()
     spec = parse_spec(text, place)
     return spec.entry.open(SystemRequest(text=spec.text, target=spec.target, dataset=dataset, folder=place))
+
+
+_EMBEDDER_FIELDS = ("embedder", "embedder_folder", "embedder_url", "embedder_model", "embedder_dimension")
+"""What workers are told of the settings. A key is read from the environment of each worker, and never sent."""
+
+
+def spread_embedder(settings: Settings, executor: Executor) -> Embedder | None:
+    """Return the embedder of the settings, with its work done by an executor; None where that is this process."""
+    if isinstance(executor, LocalExecutor):
+        return None
+    from assay.embedding.spread import SpreadEmbedder  # noqa: PLC0415 - see the package's docstring
+
+    told = {name: getattr(settings, name) for name in _EMBEDDER_FIELDS}
+    return SpreadEmbedder(load_embedder(settings), executor, partial(load_worker_embedder, told))
+
+
+def load_worker_embedder(told: dict[str, Any]) -> Embedder:
+    """Load an embedder in a worker: one thread for each batch, since a worker has as many batches as it has threads."""
+    return load_embedder(load_settings().settings.change(**told, embedder_threads=1))

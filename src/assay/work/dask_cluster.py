@@ -173,7 +173,8 @@ def connect(text: str, *, threads: int = 1) -> tuple[DaskCrew, Callable[[], None
     from distributed import Client, LocalCluster  # noqa: PLC0415 - the extra "distributed"
 
     # Dask tells of every worker that comes and goes; what matters of that is told by `dispatch`.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for logger in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:
+        logging.getLogger(logger).setLevel(logging.CRITICAL)
     cluster: LocalCluster | None = None
     if not name.address:
         cluster = LocalCluster(

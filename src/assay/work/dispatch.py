@@ -35,6 +35,10 @@ LOOK_S = 0.5
 """How often to look which workers there are."""
 
 
+_DISPATCHERS = itertools.count()
+"""Two dispatchers of one key never give two batches the same name."""
+
+
 class WorkerState(NamedTuple):
     """A worker as its crew sees it now."""
 
@@ -170,6 +174,7 @@ class Dispatcher(Generic[Item, Result]):
         self._suspects: deque[_Attempt[Item]] = deque()
         self._again: deque[_Attempt[Item]] = deque()
         self._numbers = itertools.count()
+        self._began = next(_DISPATCHERS)
         self._exhausted = False
         self._item_s: float | None = None
         self._looked_at: float | None = None
@@ -193,7 +198,8 @@ class Dispatcher(Generic[Item, Result]):
             for token in list(self._busy):
                 self._crew.take_back(token, hung=False)
             self._busy.clear()
-            self._crew.finish(self._key)
+            if not self._job.keep:
+                self._crew.finish(self._key)
 
     # Who is there
 
@@ -322,7 +328,7 @@ class Dispatcher(Generic[Item, Result]):
         return max(1, min(MOST_ITEMS, int(BATCH_S / max(self._item_s, 1e-6))))
 
     def _send(self, member: _Member, batch: list[_Attempt[Item]], *, alone: bool) -> None:
-        token = f"assay-{self._key}-{next(self._numbers)}"
+        token = f"assay-{self._key}-{self._began}-{next(self._numbers)}"
         now = self._clock.monotonic()
         limit, opening = self._job.limit_s, 0.0 if member.proven else self._rules.opening_s
         ahead = 1 + len(member.tokens) // member.slots
@@ -388,10 +394,12 @@ class CrewExecutor:
     rules: DispatchRules = field(default_factory=DispatchRules)
     clock: Clock = field(default_factory=SystemClock)
     _last: Callable[[], list[WorkerFigures]] | None = field(default=None, init=False, repr=False)
+    _kept: dict[str, str] = field(default_factory=dict, init=False, repr=False)
 
     def run(self, items: Iterator[Item | Hold], job: Job[Item, Result]) -> Generator[Result]:
         """Perform what is drawn from the items."""
-        dispatcher = Dispatcher(self.crew, job, key=self.new_key(), rules=self.rules, clock=self.clock)
+        key = self._kept.setdefault(job.keep, self.new_key()) if job.keep else self.new_key()
+        dispatcher = Dispatcher(self.crew, job, key=key, rules=self.rules, clock=self.clock)
         self._last = dispatcher.figures
         yield from dispatcher.run(items)
 

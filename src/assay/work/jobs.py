@@ -63,6 +63,8 @@ class Job(Generic[Item, Result]):
     """Seconds that one item may take; None: as long as it likes."""
     what: str = "items"
     """What items are called in messages, in the plural."""
+    keep: str = ""
+    """A name under which workers keep the job open between calls of one executor; empty: it is closed after each."""
 
 
 class Executor(Protocol):

@@ -18,7 +18,7 @@ from assay import wiring
 from assay.cli.run_table import channel_table, describe_endings, table
 from assay.cli.runs import RunsOption, has_store, writing_rows
 from assay.cli.surface import Surface, command
-from assay.cli.work import describe_rates, worker_lines
+from assay.cli.work import ClusterOption, ProcessesOption, describe_rates, worker_lines
 from assay.errors import AssayError, InputError
 from assay.evaluation.datasets import ForScoring, for_scoring, load_dataset
 from assay.evaluation.results import RunResult
@@ -68,13 +68,6 @@ BudgetOption = Annotated[
 ]
 TimeoutOption = Annotated[float | None, typer.Option("--timeout", metavar="S", help="Seconds for one case; 60.")]
 ThreadsOption = Annotated[int, typer.Option("--threads", help="Cases asked at once; more than 1 distorts latency.")]
-ProcessesOption = Annotated[
-    int | None, typer.Option("--processes", metavar="N", help="Ask with N processes of this machine.")
-]
-ClusterOption = Annotated[
-    str | None,
-    typer.Option("--cluster", metavar="ADDRESS", help="Ask with a Dask cluster: tcp://host:8786, or local:N."),
-]
 NameOption = Annotated[str, typer.Option("--name", help="What to call the run.")]
 AskingOption = Annotated[
     str | None,
