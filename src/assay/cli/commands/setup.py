@@ -28,7 +28,7 @@ from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.cli.work import ClusterOption, ProcessesOption, open_spread_embedder
 from assay.clock import SystemClock
-from assay.doctor import Finding, examine, examine_egress
+from assay.doctor import Finding, examine, examine_cluster, examine_egress
 from assay.errors import CheckpointFailed, InputError, SettingError, StorageError
 from assay.formats.grid import grid
 from assay.records.memory_list import HealthReport
@@ -244,14 +244,22 @@ EgressOption = Annotated[
     bool, typer.Option("--egress", help="Tell what may be contacted, why, and which setting says so; contacts nothing.")
 ]
 
+ExaminedOption = Annotated[
+    str | None,
+    typer.Option("--cluster", metavar="ADDRESS", help="Ask the workers of a Dask cluster for versions and models."),
+]
+
 
 def register_doctor(app: typer.Typer) -> None:
     """Add the command."""
 
     @command(app, "doctor")
-    def doctor(surface: Surface, egress: EgressOption = False) -> None:
+    def doctor(surface: Surface, egress: EgressOption = False, cluster: ExaminedOption = None) -> None:
         """Look at SQLite, disk, store, embedder and optional parts, and say what each finding means."""
-        findings = examine_egress(surface.loaded) if egress else examine(surface.settings)
+        if cluster is not None:
+            findings = examine_cluster(surface.settings, cluster)
+        else:
+            findings = examine_egress(surface.loaded) if egress else examine(surface.settings)
         surface.result([finding._asdict() for finding in findings], _doctor_table(findings))
         if any(finding.state == "problem" for finding in findings):
             raise typer.Exit(StorageError.exit_code)
