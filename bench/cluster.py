@@ -42,29 +42,8 @@ from assay.work.jobs import Executor, Job
 ROUNDS = 3
 LATENCY_S = 0.020
 THREADS = 16
-WORDS = tuple(
-    [
-        "the",
-        "quick",
-        "survey",
-        "of",
-        "harbour",
-        "winds",
-        "names",
-        "every",
-        "lamp",
-        "that",
-        "a",
-        "keeper",
-        "lit",
-        "between",
-        "dusk",
-        "and",
-        "the",
-        "first",
-        "ferry",
-    ]
-)
+SENTENCE = "the quick survey of harbour winds names every lamp that a keeper lit between dusk and the first ferry"
+WORDS = SENTENCE.split()
 
 
 # --- An HTTP system that takes 20 ms to answer ---
