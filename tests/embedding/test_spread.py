@@ -68,6 +68,7 @@ def test_a_worker_with_another_model_is_refused() -> None:
     opened = RemoteEmbedding(load=HashedEmbedder, model=embedder.model).open()
     found = opened.perform(TextBatch(3, ("rain", "sun")))
     assert found.number == 3
+    assert found.rows is not None
     assert np.array_equal(found.rows, embedder.embed(["rain", "sun"]))
 
 

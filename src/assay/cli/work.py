@@ -27,7 +27,7 @@ _FEW = 4
 
 @contextmanager
 def open_spread_embedder(surface: Surface, processes: int | None, cluster: str | None) -> Iterator[Embedder | None]:
-    """The embedder of the settings on workers, and a line for each of them at the end; None: this process embeds."""
+    """The embedder of the settings, on workers; None: this process embeds."""
     work = wiring.WorkOptions(processes=processes, cluster=cluster)
     with closing(wiring.open_executor(surface.settings, work)) as executor:
         yield wiring.spread_embedder(surface.settings, executor)

@@ -32,7 +32,14 @@ from assay.extras import missing_extra
 
 if TYPE_CHECKING:
     from assay.wiring.engines import flags_of, load_embedder, open_embedder, open_engine
-    from assay.wiring.executors import WorkOptions, connect_cluster, open_executor, remote_system, spread_embedder
+    from assay.wiring.executors import (
+        WorkOptions,
+        connect_cluster,
+        open_executor,
+        remote_system,
+        spread_embedder,
+        spread_judges,
+    )
     from assay.wiring.experiments import open_simulation, open_tunable
     from assay.wiring.models import JudgeChoice, has_model, open_judge, open_judging, open_model
     from assay.wiring.research import open_research
@@ -56,6 +63,7 @@ _HOME = {
     "open_executor": "executors",
     "remote_system": "executors",
     "spread_embedder": "executors",
+    "spread_judges": "executors",
     "claim_files": "systems",
     "open_embedder": "engines",
     "corpus_settings": "systems",
@@ -122,6 +130,7 @@ __all__ = [
     "shelf_of",
     "sign_ins_of",
     "spread_embedder",
+    "spread_judges",
     "store_options",
     "trace",
 ]

@@ -1,7 +1,7 @@
 """Who does the work: threads, processes or a Dask cluster, as a command asks for.
 
 - Executors of a command.
-- What workers open: a system by its name, an embedder by its settings.
+- What workers open: a system by its name, an embedder and a judge by their settings.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import InputError
+from assay.errors import InputError, NotReady
 from assay.settings import Settings, load_settings
 from assay.systems.registry import SystemRequest, parse_spec
 from assay.wiring.engines import load_embedder
 from assay.wiring.network import gatekeeper_of
+from assay.wiring.stores import scope_of
 from assay.work.dask_cluster import DaskCrew, connect, open_cluster, read_cluster
 from assay.work.jobs import Executor, LocalExecutor
 from assay.work.processes import open_processes
@@ -24,9 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from assay.embedding.protocol import Embedder
+    from assay.evaluation.run_judging import SpreadJudge
     from assay.evaluation.running.asking import OpenRemoteSystem
+    from assay.judging.canaries import AskAll
+    from assay.judging.protocol import Judging
     from assay.records.datasets import Dataset
+    from assay.records.judging import RubricKind
     from assay.systems.protocol import System
+    from assay.wiring.models import JudgeChoice
 
 # --- Executors of a command ---
 
@@ -73,7 +79,7 @@ def connect_cluster(settings: Settings, text: str) -> tuple[DaskCrew, Callable[[
     return connect(text)
 
 
-# --- What workers open: a system by its name, an embedder by its settings ---
+# --- What workers open: a system by its name, an embedder and a judge by their settings ---
 
 
 def remote_system(text: str) -> OpenRemoteSystem:
@@ -99,10 +105,49 @@ def spread_embedder(settings: Settings, executor: Executor) -> Embedder | None:
         return None
     from assay.embedding.spread import SpreadEmbedder  # noqa: PLC0415 - see the package's docstring
 
-    told = {name: getattr(settings, name) for name in _EMBEDDER_FIELDS}
-    return SpreadEmbedder(load_embedder(settings), executor, partial(load_worker_embedder, told))
+    return SpreadEmbedder(load_embedder(settings), executor, partial(load_worker_embedder, _tell_embedder(settings)))
+
+
+def _tell_embedder(settings: Settings) -> dict[str, Any]:
+    return {name: getattr(settings, name) for name in _EMBEDDER_FIELDS}
 
 
 def load_worker_embedder(told: dict[str, Any]) -> Embedder:
     """Load an embedder in a worker: one thread for each batch, since a worker has as many batches as it has threads."""
     return load_embedder(load_settings().settings.change(**told, embedder_threads=1))
+
+
+def spread_judges(settings: Settings, executor: Executor, choice: JudgeChoice) -> SpreadJudge | None:
+    """Return who judges: workers for judges that ask no model, this process for others; None: this process for all."""
+    if isinstance(executor, LocalExecutor):
+        return None
+    from assay.evaluation.spread_judging import ask_workers, asks_model  # noqa: PLC0415 - see the package's docstring
+    from assay.wiring.models import judge_name  # noqa: PLC0415 - the same
+
+    told, name = _tell_embedder(settings), judge_name(settings, choice)
+
+    def spread(judge: Judging) -> AskAll | None:
+        if asks_model(judge):
+            return None
+        return ask_workers(judge, executor, partial(open_worker_judge, told, name, judge.about, choice.rubric))
+
+    return spread
+
+
+class _NoStore:
+    """Takes the place of the store in a worker, which has none."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise NotReady("this judge needs the store, which workers do not have", remedy="Judge without --cluster.")
+
+
+def open_worker_judge(told: dict[str, Any], name: str, about: RubricKind, rubric: str) -> Judging:
+    """Open a judge that asks no model in a worker."""
+    from assay.judging.registry import JudgeRequest, find_judge  # noqa: PLC0415 - see the package's docstring
+
+    settings = load_settings().settings.change(**told, embedder_threads=1)
+    store: Any = _NoStore()
+    request = JudgeRequest(
+        about=about, rubric=rubric, model="", settings=settings, store=store, scope=scope_of(settings)
+    )
+    return find_judge(name, about).open(request)
