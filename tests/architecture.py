@@ -161,6 +161,7 @@ LAYERS = (
         "metrics",
         "settings",
         "wiring",
+        "work",
     ),
     _layer(
         "extend",

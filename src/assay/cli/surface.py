@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from assay.embedding.protocol import Embedder
     from assay.memory.engine import Engine
     from assay.research.events import Listen
+    from assay.work.jobs import Executor
 
 R = TypeVar("R")
 
@@ -145,6 +146,10 @@ class Surface:
     def call_unopened(self, verb: Verb[Any, R], **given: Any) -> R:
         """Call a verb that needs no opened store: there may be none, or one that cannot be opened."""
         return verb.call(self.caller(None, verb.command), verb.make(given))
+
+    def call_with_executor(self, verb: Verb[Any, R], executor: Executor | None, **given: Any) -> R:
+        """Call a verb that needs no opened store and whose work others may do."""
+        return verb.call(replace(self.caller(None, verb.command), executor=executor), verb.make(given))
 
     def show(self, verb: Verb[Any, R], result: R, shown: RenderableType | str) -> None:
         """Print what a verb returned: its JSON, or something to read."""

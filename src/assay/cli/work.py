@@ -10,7 +10,7 @@ import typer
 
 from assay import wiring
 from assay.cli.surface import Surface
-from assay.work.jobs import WorkerFigures
+from assay.work.jobs import Executor, WorkerFigures
 
 if TYPE_CHECKING:
     from assay.embedding.protocol import Embedder
@@ -26,11 +26,21 @@ _FEW = 4
 
 
 @contextmanager
-def open_spread_embedder(surface: Surface, processes: int | None, cluster: str | None) -> Iterator[Embedder | None]:
-    """The embedder of the settings, on workers; None: this process embeds."""
+def open_executor(surface: Surface, processes: int | None, cluster: str | None) -> Iterator[Executor | None]:
+    """Who works for a command; None: this process, without loading what others would need."""
+    if processes is None and cluster is None:
+        yield None
+        return
     work = wiring.WorkOptions(processes=processes, cluster=cluster)
     with closing(wiring.open_executor(surface.settings, work)) as executor:
-        yield wiring.spread_embedder(surface.settings, executor)
+        yield executor
+
+
+@contextmanager
+def open_spread_embedder(surface: Surface, processes: int | None, cluster: str | None) -> Iterator[Embedder | None]:
+    """The embedder of the settings, on workers; None: this process embeds."""
+    with open_executor(surface, processes, cluster) as executor:
+        yield None if executor is None else wiring.spread_embedder(surface.settings, executor)
 
 
 def describe_rates(workers: Sequence[WorkerFigures]) -> str:

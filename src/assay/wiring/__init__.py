@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         spread_embedder,
         spread_judges,
     )
-    from assay.wiring.experiments import open_simulation, open_tunable
+    from assay.wiring.experiments import open_simulation, open_tunable, simulate_on_workers
     from assay.wiring.models import JudgeChoice, has_model, open_judge, open_judging, open_model
     from assay.wiring.research import open_research
     from assay.wiring.retention import run_retention
@@ -62,6 +62,7 @@ _HOME = {
     "connect_cluster": "executors",
     "open_executor": "executors",
     "remote_system": "executors",
+    "simulate_on_workers": "experiments",
     "spread_embedder": "executors",
     "spread_judges": "executors",
     "claim_files": "systems",
@@ -129,6 +130,7 @@ __all__ = [
     "shadow_of",
     "shelf_of",
     "sign_ins_of",
+    "simulate_on_workers",
     "spread_embedder",
     "spread_judges",
     "store_options",

@@ -109,7 +109,7 @@ def spread_embedder(settings: Settings, executor: Executor) -> Embedder | None:
 
 
 def _tell_embedder(settings: Settings) -> dict[str, Any]:
-    return {name: getattr(settings, name) for name in _EMBEDDER_FIELDS}
+    return {name: value for name in _EMBEDDER_FIELDS if (value := getattr(settings, name))}
 
 
 def load_worker_embedder(told: dict[str, Any]) -> Embedder:

@@ -69,6 +69,9 @@ class DaskCrew:
         self._name = name
         self._futures: dict[str, Future[Any]] = {}
         self._ready: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._there: set[str] = set()
+        self._told: dict[str, set[str]] = {}
+        """By job, the workers that were given some of it."""
 
     def workers(self) -> Mapping[str, WorkerState]:
         """Every worker that the scheduler knows."""
@@ -87,6 +90,7 @@ class DaskCrew:
         except (OSError, TimeoutError, RuntimeError) as problem:
             raise self._gone(f"{type(problem).__name__}: {problem}") from problem
         found: Mapping[str, Mapping[str, Any]] = told["workers"]
+        self._there = set(found)
         return found
 
     def _gone(self, why: str) -> ClusterFailed:
@@ -106,6 +110,7 @@ class DaskCrew:
             except (OSError, RuntimeError) as problem:
                 raise self._gone(str(problem)) from problem
         self._futures[token] = future
+        self._told.setdefault(request.key, set()).add(worker)
         future.add_done_callback(lambda _: self._ready.put(token))
 
     def wait(self, seconds: float) -> Sequence[Reply]:
@@ -141,14 +146,31 @@ class DaskCrew:
 
     def finish(self, key: str) -> None:
         """Tell workers that a job is done with, and do not wait for them."""
-        if self._client.status == "running":
+        from distributed import fire_and_forget  # noqa: PLC0415 - the extra "distributed"
+
+        # Not `Client.run`, which would wait for a worker that has stopped.
+        for number, worker in enumerate(sorted(self._told.pop(key, set()) & self._there)):
             with suppress(Exception):  # a worker that does not hear it closes the job when others come
-                self._client.run(close_job, key, wait=False, on_error="ignore")
+                fire_and_forget(
+                    self._client.submit(close_job, key, key=f"assay-{key}-close-{number}", workers=[worker])
+                )
 
     def run_on_workers(self, function: Callable[[], Any]) -> Mapping[str, Any]:
-        """Call a function on every worker; what it raises there is its result."""
-        found: Mapping[str, Any] = self._client.run(function, on_error="return")
-        return found
+        """Call a function on every worker; what it raises there, or a timeout, is its result."""
+        asked = {worker: self._client.submit(function, workers=[worker], pure=False) for worker in self.ask_scheduler()}
+        return {worker: self._result_of(future) for worker, future in asked.items()}
+
+    @staticmethod
+    def _result_of(future: Future[Any]) -> Any:
+        try:
+            return future.result(timeout=FETCH_S)
+        except Exception as problem:  # noqa: BLE001 - whatever it is, it is what the worker says
+            return problem
+
+
+def _is_no_loss(record: logging.LogRecord) -> bool:
+    """Whether a line of the log is about something else than a result that was lost with its worker."""
+    return "AllExit" not in str(record.exc_info)
 
 
 def _one_line(problem: BaseException | None) -> str:
@@ -170,9 +192,13 @@ def connect(text: str, *, threads: int = 1) -> tuple[DaskCrew, Callable[[], None
     """Reach a cluster, or make one here; return its workers and what gives them back."""
     name = read_cluster(text)
     need_extra("distributed")
-    from distributed import Client, LocalCluster  # noqa: PLC0415 - the extra "distributed"
+    import dask  # noqa: PLC0415 - the extra "distributed"
+    from distributed import Client, LocalCluster  # noqa: PLC0415 - the same
 
+    # Otherwise the source code of whoever calls is read and sent to the scheduler with every batch.
+    dask.config.set({"distributed.diagnostics.computations.nframes": 0})
     # Dask tells of every worker that comes and goes; what matters of that is told by `dispatch`.
+    logging.getLogger("asyncio").addFilter(_is_no_loss)
     for logger in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:
         logging.getLogger(logger).setLevel(logging.CRITICAL)
     cluster: LocalCluster | None = None

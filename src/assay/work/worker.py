@@ -133,7 +133,7 @@ def _open(description: bytes) -> OpenedJob | Refused:
         job: RemoteJob = pickle.loads(description)  # noqa: S301
         return job.open()
     except AssayError as problem:
-        return Refused(f"{problem.message}. {problem.remedy}")
+        return Refused(f"{problem.message}. {problem.remedy}".rstrip("."))
     except Exception as problem:  # noqa: BLE001 - whatever it is, another worker may manage
         return Refused(f"it cannot open the job: {type(problem).__name__}: {problem}")
 
