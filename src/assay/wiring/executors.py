@@ -100,8 +100,8 @@ _EMBEDDER_FIELDS = ("embedder", "embedder_folder", "embedder_url", "embedder_mod
 
 
 def spread_embedder(settings: Settings, executor: Executor) -> Embedder | None:
-    """Return the embedder of the settings, with its work done by an executor; None where that is this process."""
-    if isinstance(executor, LocalExecutor):
+    """Return the embedder of the settings, with its work done by an executor; None: nobody, or this process, embeds."""
+    if isinstance(executor, LocalExecutor) or settings.embedder == "none":
         return None
     from assay.embedding.spread import SpreadEmbedder  # noqa: PLC0415 - see the package's docstring
 
