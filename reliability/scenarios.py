@@ -15,6 +15,7 @@ from reliability import (
     api_load,
     backups,
     budget,
+    cluster,
     door,
     egress,
     erasure,
@@ -98,6 +99,10 @@ def _killed_restore(folder: Path, amount: int, seed: int) -> Outcome:
 
 def _runs(folder: Path, amount: int, seed: int) -> Outcome:
     return runs.run(folder=folder, times=amount, seed=seed)
+
+
+def _cluster(folder: Path, amount: int, seed: int) -> Outcome:
+    return cluster.run(folder=folder, times=amount, seed=seed)
 
 
 def _migration(folder: Path, amount: int, seed: int) -> Outcome:
@@ -245,6 +250,13 @@ SCENARIOS = (
         unit="kills",
         amounts=_amounts(50, 20, 3),
         run=_runs,
+    ),
+    Scenario(
+        name="cluster",
+        proves="runs on a Dask cluster whose workers and schedulers are killed lose no case and count none twice",
+        unit="kills",
+        amounts=_amounts(200, 40, 3),
+        run=_cluster,
     ),
     Scenario(
         name="migration",

@@ -58,7 +58,8 @@ LAYERS = (
     _layer("metrics", "metric specs, ordering, catalog, one file a family", "statistics", "text"),
     _layer("network", "the gatekeeper: which addresses may be contacted"),
     _layer("models", "ChatModel protocol, the one endpoint client, budget, cache", "network"),
-    _layer("embedding", "Embedder protocol, bundled local model, any local ONNX, remote", "models"),
+    _layer("work", "executors: threads, processes, a Dask cluster, and what a lost worker costs"),
+    _layer("embedding", "Embedder protocol, bundled local model, any local ONNX, remote", "models", "work"),
     _layer("storage", "tables, migrations, repositories, change log, checkpoints, query log", "text"),
     _layer("access", "who may do what: grants, policies, tokens", "storage"),
     _layer("gateway", "what both HTTP servers do before they know who calls", "settings"),
@@ -96,6 +97,7 @@ LAYERS = (
         "memory",
         "systems",
         "judging",
+        "work",
     ),
     _layer(
         "referee",
@@ -171,6 +173,7 @@ LAYERS = (
         "referee",
         "settings",
         "tracing",
+        "work",
     ),
     _layer(
         "doctor",
@@ -180,6 +183,7 @@ LAYERS = (
         "wiring",
         "storage",
         "embedding",
+        "work",
     ),
     _layer(
         "verbs",
@@ -189,6 +193,7 @@ LAYERS = (
         "settings",
         "store_audit",
         "wiring",
+        "work",
     ),
     _layer(
         "extend",
@@ -219,6 +224,7 @@ LAYERS = (
         "store_audit",
         "verbs",
         "wiring",
+        "work",
         "doctor",
         "testing",
         "gateway",

@@ -3,6 +3,7 @@
 - A finding.
 - Installation: what was seen, what it means, what to do.
 - Egress: what this installation may contact, why, and by which setting.
+- Cluster: whether the workers of a Dask cluster can do the same work as this installation.
 """
 
 from __future__ import annotations
@@ -16,15 +17,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.embedding import bundled
 from assay.errors import AssayError, MissingExtra, ModelDamaged, SettingError, StoreNotFound
 from assay.extras import EXTRAS, install_command, missing_modules
 from assay.network import origin_of, split_addresses
 from assay.settings import LoadedSettings, Settings, fit_to_show, is_loopback
-from assay.wiring import list_checkpoints, open_store, scope_of
+from assay.wiring import connect_cluster, list_checkpoints, open_store, scope_of
 from assay.wiring.extensions import extension_problems
+from assay.work.worker import Build, build
 
 if TYPE_CHECKING:
     from assay.storage import Work
@@ -450,3 +452,65 @@ def _telemetry(environment: Mapping[str, str]) -> Iterator[Finding]:
             "Another program let onnxruntime keep a device id and events here. Assay does not send them.",
             f"rm -r {queue}",
         )
+
+
+# --- Cluster: whether the workers of a Dask cluster can do the same work as this installation ---
+
+
+def examine_cluster(settings: Settings, address: str) -> list[Finding]:
+    """Reach a cluster and ask each worker what it runs and which models it has."""
+    try:
+        crew, close = connect_cluster(settings, address)
+    except AssayError as problem:
+        return [Finding("Scheduler", "problem", problem.message, "No work can be given to it.", problem.remedy)]
+    try:
+        there = crew.ask_scheduler()
+        told = crew.run_on_workers(describe_worker) if there else {}
+    except AssayError as problem:
+        return [Finding("Scheduler", "problem", problem.message, "No work can be given to it.", problem.remedy)]
+    finally:
+        close()
+    slots = sum(int(worker["nthreads"]) for worker in there.values())
+    seen = f"{address}: {len(there)} workers, {slots} batches at once"
+    if not there:
+        return [Finding("Scheduler", "problem", seen, "Nobody does the work.", f"dask worker {address}")]
+    return [Finding("Scheduler", "ok", seen), *(_worker(name, told.get(name)) for name in sorted(there))]
+
+
+def describe_worker() -> dict[str, Any]:
+    """Return what a worker runs and which files of the bundled model it lacks; called inside the worker."""
+    absent = [file.what for file in bundled.FILES if file.find() is None]
+    damaged = ""
+    try:
+        for file in bundled.FILES if not absent else ():
+            file.verify(extra=bundled.EXTRA)
+    except ModelDamaged as problem:
+        damaged = problem.message
+    return {"build": tuple(build()), "host": platform.node(), "absent": absent, "damaged": damaged}
+
+
+def _worker(name: str, told: Any) -> Finding:
+    subject = f"Worker {name}"
+    if not isinstance(told, Mapping):
+        why = "it did not answer" if told is None else f"{type(told).__name__}: {told}"
+        remedy = f"Install this Assay there: {install_command('distributed')}"
+        return Finding(subject, "problem", why, "It cannot do the work.", remedy)
+    theirs = Build(*told["build"])
+    differences = theirs.differences(build())
+    if differences:
+        return Finding(
+            subject,
+            "problem",
+            f"{told['host']}: {', '.join(differences)}",
+            "It will be refused: results could differ.",
+            "Install the same Assay, Python and NumPy there.",
+        )
+    seen = f"{told['host']}: Assay {theirs.assay}, Python {theirs.python}, NumPy {theirs.numpy}"
+    if told["damaged"]:
+        return Finding(subject, "problem", told["damaged"], "It cannot embed.", install_command("memory"))
+    if told["absent"]:
+        meaning = "It can ask systems, and cannot embed."
+        return Finding(
+            subject, "note", f"{seen}; not installed: {', '.join(told['absent'])}", meaning, install_command("memory")
+        )
+    return Finding(subject, "ok", f"{seen}, bundled model")

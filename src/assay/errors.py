@@ -52,6 +52,8 @@ AssayError
     BudgetExhausted       a call could cost more than is left of the budget; it was not made (exit 2)
   RunFailed               a run cannot go on: its files cannot be written, or its system is away; finished cases are
                           kept (exit 4)
+  ClusterFailed           a cluster cannot go on: no worker is left that can do the work, or its scheduler is gone;
+                          what was finished is kept (exit 4)
   ReportFailed            a report cannot be written; the one that was there is untouched (exit 4)
   ServerBusy              more calls wait than the server takes on (exit 4)
   RequestTooCostly        a request used more processor time than it may (exit 4)
@@ -329,6 +331,10 @@ class BudgetExhausted(ModelError):
 
 class RunFailed(AssayError):
     """A run cannot go on: its files cannot be written, or its system is away; finished cases are kept."""
+
+
+class ClusterFailed(AssayError):
+    """A cluster cannot go on: no worker is left that can do the work, or its scheduler is gone."""
 
 
 class ReportFailed(AssayError):

@@ -13,6 +13,7 @@
 - `dataset_tables`: datasets as text and as JSON.
 - `run_table`: runs as a table.
 - `runs`: finds finished runs.
+- `work`: options of commands that work with processes or a cluster, and what is shown of the workers.
 - `certificate_lines`: certificates of judges as text.
 - `judge_lines`: results of judges as text.
 """

@@ -31,8 +31,10 @@ from assay.verbs.verb import Progress, report_nothing
 from assay.wiring import open_engine, scope_of
 
 if TYPE_CHECKING:
+    from assay.embedding.protocol import Embedder
     from assay.memory.engine import Engine
     from assay.research.events import Listen
+    from assay.work.jobs import Executor
 
 R = TypeVar("R")
 
@@ -128,21 +130,26 @@ class Surface:
         run_once: bool = False,
         listen: Listen | None = None,
         progress: Progress | None = None,
+        embedder: Embedder | None = None,
         **given: Any,
     ) -> R:
         """Call a verb on the store of the settings; `create` makes the store if there is none.
 
         `run_once` is for what ends with this process (see `open_engine`); `listen` is told of the steps of a question,
-        `progress` of how far the work is.
+        `progress` of how far the work is. An `embedder` is used instead of that of the settings.
         """
         request = verb.make(given)
-        with open_engine(self.settings, create=create, run_once=run_once) as engine:
+        with open_engine(self.settings, create=create, run_once=run_once, embedder=embedder) as engine:
             caller = self.caller(engine, verb.command)
             return verb.call(replace(caller, listen=listen, progress=progress or report_nothing), request)
 
     def call_unopened(self, verb: Verb[Any, R], **given: Any) -> R:
         """Call a verb that needs no opened store: there may be none, or one that cannot be opened."""
         return verb.call(self.caller(None, verb.command), verb.make(given))
+
+    def call_with_executor(self, verb: Verb[Any, R], executor: Executor | None, **given: Any) -> R:
+        """Call a verb that needs no opened store and whose work others may do."""
+        return verb.call(replace(self.caller(None, verb.command), executor=executor), verb.make(given))
 
     def show(self, verb: Verb[Any, R], result: R, shown: RenderableType | str) -> None:
         """Print what a verb returned: its JSON, or something to read."""

@@ -7,6 +7,7 @@
 - `cross_encoder`: runs any pair model in ONNX format, which reads a query and a text together.
 - `static`: the fast embedder of the extra `fast`.
 - `remote`: an OpenAI-compatible endpoint.
+- `spread`: an embedder whose texts are embedded by workers.
 - `wrappers`: a cache of query vectors, and loading on first use.
 - `quiet_runtime`: onnxruntime with its telemetry switched off.
 """

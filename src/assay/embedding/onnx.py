@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,12 +72,15 @@ class OnnxEmbedder:
         """One row of length 1 for each text, in the order given."""
         rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
         encoded = [self._encode(text) for text in texts]
-        lengths = [len(encoding.ids) for encoding in encoded]
-        for batch in by_length(lengths, most_texts=BATCH_TEXTS, most_tokens=BATCH_TOKENS):
+        for batch in _plan(encoded):
             rows[batch] = self._run([encoded[position] for position in batch])
             if progress is not None:
                 progress(len(batch))
         return rows
+
+    def plan_batches(self, texts: Sequence[str]) -> list[list[int]]:
+        """Positions of the texts that `embed` runs through the model together."""
+        return list(_plan([self._encode(text) for text in texts]))
 
     def _width(self) -> int:
         told = self._session.get_outputs()[0].shape[-1]
@@ -98,6 +101,11 @@ class OnnxEmbedder:
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         (output,) = self._session.run(None, {name: given[name] for name in self._inputs})[:1]
         return _unit(_pool(np.asarray(output), mask))
+
+
+def _plan(encoded: Sequence[Encoding]) -> Iterator[list[int]]:
+    lengths = [len(encoding.ids) for encoding in encoded]
+    return by_length(lengths, most_texts=BATCH_TEXTS, most_tokens=BATCH_TOKENS)
 
 
 def load_tokenizer(file: Path) -> Tokenizer:

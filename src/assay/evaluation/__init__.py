@@ -12,6 +12,7 @@
 - `result_rows`: rows of `eval_results`: what only the dataset can tell of a run, and verdicts of the gate.
 - `judged_scores`: a run's numbers with the verdicts of judges.
 - `run_judging`: judging the answers of a finished run.
+- `spread_judging`: judges that ask no model, on workers.
 - `gold_check`: reference answers that contradict their own evidence.
 - `readings`: what a run measured, case by case.
 - `lookup`: runs and baselines by name.

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from assay.errors import NothingMeasured
+from assay.errors import AssayError, ClusterFailed, NothingMeasured, NotReady
 from assay.evaluation.caveats import extra_specs, ranking_caveats, tie_caveat, withhold
 from assay.evaluation.comparison import MetricChange, describe_change, metric_changes, rules_for
 from assay.formats.trec import example_document, load_run, read_qrels, stream_run
@@ -27,6 +29,7 @@ from assay.records.evaluations import Outcome, OutcomeKind
 from assay.records.rankings import QrelTable
 from assay.records.run_results import Caveat, CaveatKind, ComparedFile, FileMeasurement, MeasuredFile
 from assay.statistics import Comparison, Pairs
+from assay.work.jobs import Executor, Job, LocalExecutor
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -122,8 +125,8 @@ class Measurement:
         )
 
 
-def measure_files(request: MeasureRequest) -> Measurement:
-    """Measure and compare the runs."""
+def measure_files(request: MeasureRequest, executor: Executor | None = None) -> Measurement:
+    """Measure and compare the runs; with an executor, its workers measure one file each."""
     qrels = read_qrels(request.qrels)
     if not qrels.keys.size:
         raise NothingMeasured(f"{request.qrels} holds no judgments", remedy="Give a qrels file with at least one line.")
@@ -131,10 +134,8 @@ def measure_files(request: MeasureRequest) -> Measurement:
     instrument = Instrument(
         relevance_level=rules.level, depth=rules.depth, absent=rules.absent, dataset=dataset_hash(qrels)
     )
-    names = _names(request.runs)
-    runs = tuple(
-        _measure_run(request, qrels, instrument, name, path) for name, path in zip(names, request.runs, strict=True)
-    )
+    measuring = FileMeasuring(request, qrels, instrument)
+    runs = tuple(_measure_all(measuring, executor or LocalExecutor()))
     return Measurement(
         request=request,
         instrument=instrument,
@@ -144,6 +145,91 @@ def measure_files(request: MeasureRequest) -> Measurement:
         comparisons=_comparisons(request, runs),
         caveats=tuple(_find_caveats(request, qrels, runs)),
     )
+
+
+class FileTask(NamedTuple):
+    """One run file to measure."""
+
+    number: int
+    name: str
+    path: Path
+
+
+class MeasuredTask(NamedTuple):
+    """What became of it: an error is a result too, since no other worker would read the file otherwise."""
+
+    number: int
+    found: FileReading | AssayError
+
+
+class FileMeasuring:
+    """Measures run files against judgments that were read once."""
+
+    def __init__(self, request: MeasureRequest, qrels: QrelTable, instrument: Instrument) -> None:
+        self.request = request
+        self.instrument = instrument
+        self._qrels = qrels
+
+    def perform(self, task: FileTask) -> MeasuredTask:
+        """Measure one file."""
+        try:
+            found = _measure_run(self.request, self._qrels, self.instrument, task.name, task.path)
+        except AssayError as problem:
+            return MeasuredTask(task.number, problem)
+        return MeasuredTask(task.number, found)
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemoteMeasuring:
+    """What a worker needs to measure: the judgments are read by each, and must be the same."""
+
+    request: MeasureRequest
+    instrument: Instrument
+
+    def open(self) -> FileMeasuring:
+        """Read the judgments, and refuse others than the caller's."""
+        qrels = read_qrels(self.request.qrels)
+        if dataset_hash(qrels) != self.instrument.dataset:
+            raise NotReady(
+                f"{self.request.qrels} holds other judgments on this worker", remedy="Share the folder, or copy it."
+            )
+        return FileMeasuring(self.request, qrels, self.instrument)
+
+
+def _measure_all(measuring: FileMeasuring, executor: Executor) -> list[FileReading]:
+    """Measure every run file; of several that cannot be measured, the first is told."""
+    request = measuring.request
+    here = isinstance(executor, LocalExecutor)
+    # Workers may stand in another folder.
+    sent = replace(request, qrels=request.qrels.absolute())
+    files = [
+        FileTask(number, name, path if here else path.absolute())
+        for number, (name, path) in enumerate(zip(_names(request.runs), request.runs, strict=True))
+    ]
+    job = Job(
+        perform=measuring.perform,
+        lost=lambda task, why: MeasuredTask(
+            task.number, ClusterFailed(f"{task.path} was not measured: {why}", remedy="Measure it without workers.")
+        ),
+        remote=lambda: RemoteMeasuring(request=sent, instrument=measuring.instrument),
+        what="run files",
+    )
+    found: dict[int, FileReading | AssayError] = {}
+    with closing(executor.run(iter(files), job)) as results:
+        for number, outcome in results:
+            found[number] = outcome
+            if here and isinstance(outcome, AssayError):
+                break  # in order, so that no later file is read in vain
+    readings = []
+    for number in sorted(found):
+        outcome = found[number]
+        if isinstance(outcome, AssayError):
+            raise outcome
+        readings.append(replace(outcome, path=request.runs[number]))
+    return readings
 
 
 def dataset_hash(qrels: QrelTable) -> str:

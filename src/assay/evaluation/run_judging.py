@@ -11,6 +11,7 @@ explicit abstention of the system is believed, and only judged where the system 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,7 +28,7 @@ from assay.evaluation.judged_scores import (
 from assay.evaluation.running.files import RunFolder
 from assay.judging.builtin.correctness import DEMANDS
 from assay.judging.calibration import overlap
-from assay.judging.canaries import CheckedVerdicts, OnVerdict, judge_with_canaries
+from assay.judging.canaries import AskAll, CheckedVerdicts, OnVerdict, judge_with_canaries
 from assay.judging.licence import LicenceQuestion, explain_no_licence
 from assay.judging.persistence import to_stored_verdict
 from assay.models.budget import costs_of
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from assay.records.evaluations import Retrieved
     from assay.storage import Store
 
+SpreadJudge = Callable[["Judging"], AskAll | None]
 DISAGREEMENT = "disagreement_rate"
 """The figure by which the caveat of a spot check is known."""
 MOST_PASSAGES = 10
@@ -69,6 +71,8 @@ class Bench:
     """What tokens cost, where the settings say."""
     fresh: bool = False
     """Ask the model again also where its replies are kept."""
+    spread: SpreadJudge | None = None
+    """Says who judges for a judge: workers, or None for this process."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -169,6 +173,7 @@ def _ask_judge(
         threads=bench.threads,
         on_verdict=bench.on_verdict,
         fresh=bench.fresh,
+        ask_all=None if bench.spread is None else bench.spread(judge),
     )
     took_s = bench.clock.monotonic() - began
     given = hearing.given

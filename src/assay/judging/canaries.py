@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -85,6 +85,14 @@ OnVerdict = Callable[[int, int], None]
 """Called with the number of verdicts so far and of all cases."""
 
 
+class AskAll(Protocol):
+    """Judges many cases; verdicts come in the order of the cases."""
+
+    def __call__(self, inputs: Sequence[JudgeInput], *, fresh: bool) -> Iterator[JudgedAnswer]:
+        """Judge each."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckedVerdicts:
     """Verdicts of a judge, and whether canaries voided them."""
@@ -107,12 +115,19 @@ def judge_with_canaries(
     threads: int = 1,
     on_verdict: OnVerdict | None = None,
     fresh: bool = False,
+    ask_all: AskAll | None = None,
 ) -> CheckedVerdicts:
-    """Judge each case, with canaries among them that differ from run to run. `fresh` ignores cached replies."""
+    """Judge each case, with canaries among them that differ from run to run. `fresh` ignores cached replies.
+
+    Without `ask_all` this process judges, with so many `threads`.
+    """
     planted = canaries(judge.about, seed=_seed(run_id)) if inputs else ()
     said: list[JudgedAnswer] = []
-    for verdict in side_by_side(
-        lambda given: judge.judge_case(given, fresh=fresh), [*planted, *inputs], threads=threads
+    shown = [*planted, *inputs]
+    for verdict in (
+        side_by_side(lambda given: judge.judge_case(given, fresh=fresh), shown, threads=threads)
+        if ask_all is None
+        else ask_all(shown, fresh=fresh)
     ):
         said.append(verdict)
         if on_verdict is not None:

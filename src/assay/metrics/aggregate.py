@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -184,7 +183,7 @@ def aggregate(scores: Scores, instrument: Instrument | None = None) -> Aggregate
         spec=scores.spec,
         value=float(values.mean()) if values.size else None,
         scored=int(values.size),
-        others=MappingProxyType(others),
+        others=others,
         worst=_mean_with_missing(values, missing, worst_end),
         best=_mean_with_missing(values, missing, best_end),
         interval=mean_interval(values, level=LEVEL, bounds=_bounds(ends)) if values.size else None,

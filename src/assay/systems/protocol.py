@@ -10,6 +10,7 @@ import ast
 import hashlib
 import sys
 import threading
+import time
 from abc import ABC, abstractmethod
 from functools import partial
 from pathlib import Path
@@ -90,12 +91,22 @@ def _find_imports(content: bytes, path: Path, root: Path) -> Iterator[Path]:
     """The files below the root that a file imports, with the packages they stand in."""
     try:
         with _PARSER:
-            tree = ast.parse(content)
+            tree = _parse(content)
     except (SyntaxError, ValueError):  # it cannot be imported either; its own hash is all there is
         return
     for node in ast.walk(tree):
         for name in _names(node, path, root):
             yield from _files(name, root)
+
+
+def _parse(content: bytes, tries: int = 20) -> ast.Module:
+    """Parse, again where a thread of another library that does not know of the lock was in the way."""
+    for _ in range(tries - 1):
+        try:
+            return ast.parse(content)
+        except SystemError:
+            time.sleep(0.001)
+    return ast.parse(content)
 
 
 def _names(node: ast.AST, path: Path, root: Path) -> Iterator[str]:

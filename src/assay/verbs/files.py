@@ -85,7 +85,7 @@ class ApplyLabelsRequest(LabelsRequest):
     to: Annotated[Path, Field(description="Where the dataset with the labels is written.")]
 
 
-def measure(_: Caller, request: MeasureFilesRequest) -> FileMeasurement:
+def measure(caller: Caller, request: MeasureFilesRequest) -> FileMeasurement:
     """Measure run files against judgments; raises `NothingMeasured` where a file and the judgments share nothing."""
     # All of this needs numpy, which a client of another machine's server does without.
     from assay.evaluation.measure import MeasureRequest as Asked  # noqa: PLC0415
@@ -100,7 +100,7 @@ def measure(_: Caller, request: MeasureFilesRequest) -> FileMeasurement:
         rules=ScoringRules(level=request.relevance_level, depth=request.depth, absent=request.absent),
         seed=request.seed,
     )
-    return measure_files(asked).result(per_query=request.per_query)
+    return measure_files(asked, caller.executor).result(per_query=request.per_query)
 
 
 def gather_report(caller: Caller, request: ReportRequest) -> Report:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from assay.research.custom import CustomDimension
     from assay.research.events import Listen
     from assay.settings import Settings
+    from assay.work.jobs import Executor
 
 
 class Request(BaseModel):
@@ -90,6 +91,8 @@ class Caller:
     """Told of every step of a question while it is answered; None: nobody is."""
     dimensions: tuple[CustomDimension, ...] = ()
     """Dimensions by which a program judges answers besides those of the settings; only Python can give some."""
+    executor: Executor | None = None
+    """Who does work that can be spread, as a command asked for; None: this process."""
     forget_tokens: Callable[[], None] = remember_nothing
     """Makes a server ask the store again who may come in, at once; elsewhere nothing is remembered."""
 

@@ -8,6 +8,7 @@
 - `research`: the pipeline that answers questions.
 - `systems`: systems, datasets and runs.
 - `referee`: systems, readers and judges of `assay bench`.
+- `executors`: threads, processes or a Dask cluster.
 - `system_kinds`: registers the kinds of system that come with Assay.
 - `adapter_kinds`: registers adapters of frameworks, vector stores and search engines.
 - `experiments`: simulations and tuning.
@@ -32,7 +33,15 @@ from assay.extras import missing_extra
 
 if TYPE_CHECKING:
     from assay.wiring.engines import flags_of, load_embedder, open_embedder, open_engine
-    from assay.wiring.experiments import open_simulation, open_tunable
+    from assay.wiring.executors import (
+        WorkOptions,
+        connect_cluster,
+        open_executor,
+        remote_system,
+        spread_embedder,
+        spread_judges,
+    )
+    from assay.wiring.experiments import open_simulation, open_tunable, simulate_on_workers
     from assay.wiring.models import JudgeChoice, has_model, open_judge, open_judging, open_model
     from assay.wiring.research import open_research
     from assay.wiring.retention import run_retention
@@ -50,6 +59,13 @@ if TYPE_CHECKING:
 
 _HOME = {
     "JudgeChoice": "models",
+    "WorkOptions": "executors",
+    "connect_cluster": "executors",
+    "open_executor": "executors",
+    "remote_system": "executors",
+    "simulate_on_workers": "experiments",
+    "spread_embedder": "executors",
+    "spread_judges": "executors",
     "claim_files": "systems",
     "open_embedder": "engines",
     "corpus_settings": "systems",
@@ -84,7 +100,9 @@ _HOME = {
 
 __all__ = [
     "JudgeChoice",
+    "WorkOptions",
     "claim_files",
+    "connect_cluster",
     "corpus_settings",
     "flags_of",
     "has_model",
@@ -94,6 +112,7 @@ __all__ = [
     "lookup_of",
     "open_embedder",
     "open_engine",
+    "open_executor",
     "open_judge",
     "open_judging",
     "open_model",
@@ -103,6 +122,7 @@ __all__ = [
     "open_system",
     "open_tunable",
     "registry_of",
+    "remote_system",
     "replay_shadow",
     "restore_checkpoint",
     "run_retention",
@@ -111,6 +131,9 @@ __all__ = [
     "shadow_of",
     "shelf_of",
     "sign_ins_of",
+    "simulate_on_workers",
+    "spread_embedder",
+    "spread_judges",
     "store_options",
     "trace",
 ]

@@ -1,6 +1,7 @@
 """Simulations and tuning over a copy of a dataset's memory.
 
 - Simulated use of a copy of a dataset's memory.
+- Simulations on workers.
 - The starting point of tuning.
 """
 
@@ -8,15 +9,22 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from assay.clock import SystemClock
-from assay.errors import InputError
-from assay.evaluation.simulation import SimulatedClock, SimulatedMemory
+from assay.errors import ClusterFailed, InputError
+from assay.evaluation.simulation import (
+    Simulated,
+    SimulatedClock,
+    SimulatedMemory,
+    SimulationOptions,
+    Trial,
+    simulate,
+)
 from assay.evaluation.tuning import FusionChoice
 from assay.evaluation.tuning.choices import choice_of
 from assay.memory.engine import Engine
@@ -31,6 +39,7 @@ from assay.wiring.engines import learning_policy, open_engine
 from assay.wiring.search_options import search_options
 from assay.wiring.stores import scope_of
 from assay.wiring.systems import corpus_settings, open_system
+from assay.work.jobs import Executor, Job
 
 # --- Simulated use of a copy of a dataset's memory ---
 
@@ -85,6 +94,61 @@ def _memories(engine: Engine, scope: Scope) -> list[MemoryRecord]:
         while page := work.memories.page(after=found[-1].id if found else ""):
             found += page
     return [memory for memory in found if memory.status is not MemoryStatus.FORGOTTEN]
+
+
+# --- Simulations on workers ---
+
+SimulationOutcome = tuple[Simulated, Trial]
+
+
+class OpenedSimulations:
+    """Simulates inside a worker, each time in a memory of its own."""
+
+    def __init__(self, dataset: Dataset, options: SimulationOptions, *, unsafe: bool) -> None:
+        self._dataset = dataset
+        self._options = options
+        self._unsafe = unsafe
+
+    def perform(self, seed: int) -> SimulationOutcome | str:
+        """Simulate from one seed."""
+        with open_simulation(self._dataset, unsafe=self._unsafe) as place:
+            return simulate(place, self._dataset, replace(self._options, seed=seed))
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemoteSimulations:
+    """What a worker needs to simulate."""
+
+    dataset: Dataset
+    options: SimulationOptions
+    unsafe: bool
+
+    def open(self) -> OpenedSimulations:
+        """Nothing is opened before a simulation begins."""
+        return OpenedSimulations(self.dataset, self.options, unsafe=self.unsafe)
+
+
+def simulate_on_workers(
+    dataset: Dataset, options: SimulationOptions, seeds: Sequence[int], executor: Executor, *, unsafe: bool
+) -> list[SimulationOutcome]:
+    """Simulate from each seed on the workers of an executor; outcomes in the order of the seeds."""
+    remote = RemoteSimulations(dataset=dataset, options=options, unsafe=unsafe)
+    job: Job[int, SimulationOutcome | str] = Job(
+        perform=remote.open().perform,
+        lost=lambda seed, why: f"the simulation from seed {seed} was not finished: {why}",
+        remote=lambda: remote,
+        what="simulations",
+    )
+    done: dict[int, SimulationOutcome] = {}
+    with closing(executor.run(iter(seeds), job)) as outcomes:
+        for outcome in outcomes:
+            if isinstance(outcome, str):
+                raise ClusterFailed(outcome, remedy="Simulate without workers.")
+            done[outcome[0].seed] = outcome
+    return [done[seed] for seed in seeds]
 
 
 # --- The starting point of tuning ---

@@ -143,21 +143,22 @@ def _with_budget(settings: Settings, store: Store, scope: Scope, model: ChatMode
 
 def open_judging(settings: Settings, store: Store, scope: Scope, about: RubricKind, choice: JudgeChoice) -> Judging:
     """Open the judge that was named; else the model the settings name, else what is built in."""
-    return find_judge(_judge_name(settings, choice), about).open(
+    return find_judge(judge_name(settings, choice), about).open(
         JudgeRequest(about=about, rubric=choice.rubric, model=choice.model, settings=settings, store=store, scope=scope)
     )
 
 
 def list_judge_kinds(settings: Settings, choice: JudgeChoice) -> tuple[RubricKind, ...]:
     """Return everything that the chosen judge can judge."""
-    name = _judge_name(settings, choice)
+    name = judge_name(settings, choice)
     entry = JUDGES.find(name)
     if entry is None:
         raise BadValue(JUDGES.explain_missing(name), remedy=f"There are: {', '.join(JUDGES.names())}.")
     return entry.about
 
 
-def _judge_name(settings: Settings, choice: JudgeChoice) -> str:
+def judge_name(settings: Settings, choice: JudgeChoice) -> str:
+    """Return the registered name of the judge that is chosen."""
     if choice.name:
         # builtin:overlap is what people type; a registered name has no colon.
         return choice.name.replace(":", "-") if choice.name.startswith(f"{BUILTIN_JUDGE}:") else choice.name

@@ -21,11 +21,12 @@ from assay.errors import BadValue, InputError, NothingMeasured, RunFailed
 from assay.evaluation.results import load_run
 from assay.evaluation.running.files import RunFolder, list_runs
 from assay.evaluation.running.planning import Budget, RunOptions
-from assay.evaluation.running.runner import UNREACHABLE_IN_A_ROW, LocalExecutor, Running, run, sentence
+from assay.evaluation.running.runner import UNREACHABLE_IN_A_ROW, Running, run, sentence
 from assay.metrics.spec import parse_specs
 from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import CaseStatus, Outcome, Retrieved
 from assay.records.run_results import CaveatKind, caveats_about
+from assay.work.jobs import LocalExecutor
 
 
 def good() -> Given:

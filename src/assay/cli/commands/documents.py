@@ -22,12 +22,14 @@ from rich.progress import Progress as Bar
 
 from assay import wiring
 from assay.cli.surface import Surface, command
+from assay.cli.work import ClusterOption, ProcessesOption, open_spread_embedder
 from assay.formats.grid import grid
 from assay.records.saving import ExportFormat, ImportFormat, ImportReport, IngestReport
 from assay.verbs import documents
 from assay.verbs.verb import Progress
 
 if TYPE_CHECKING:
+    from assay.embedding.protocol import Embedder
     from assay.memory.ingesting import Step
 
 
@@ -71,6 +73,8 @@ def register_ingest(app: typer.Typer) -> None:
         strict: IngestStrictOption = False,
         watch: WatchOption = False,
         interval: IntervalOption = 2.0,
+        processes: ProcessesOption = None,
+        cluster: ClusterOption = None,
     ) -> None:
         """Take in documents: new and changed ones only, in batches that survive an interruption."""
         request: dict[str, Any] = {
@@ -81,17 +85,20 @@ def register_ingest(app: typer.Typer) -> None:
             "gate": gate,
             "prune": prune,
         }
-        if watch:
-            _watch(surface, interval, request)
-            return
-        with _telling_what_is_kept() as keep, _progress_bar(surface, "taking in") as show:
-            report = surface.call(documents.INGEST, create=True, progress=_both(keep, show), **request)
+        with open_spread_embedder(surface, processes, cluster) as embedder:
+            if watch:
+                _watch(surface, interval, request, embedder)
+                return
+            with _telling_what_is_kept() as keep, _progress_bar(surface, "taking in") as show:
+                report = surface.call(
+                    documents.INGEST, create=True, progress=_both(keep, show), embedder=embedder, **request
+                )
         surface.show(documents.INGEST, report, "\n".join(_format_ingest(report)))
         if strict and report.faults:
             raise typer.Exit(INGEST_INCOMPLETE)
 
 
-def _watch(surface: Surface, interval: float, request: dict[str, Any]) -> None:
+def _watch(surface: Surface, interval: float, request: dict[str, Any], embedder: Embedder | None) -> None:
     """Take in what changes until Ctrl-C. It has no result, so it is no verb; each report is shown as the verb's is."""
     from assay.memory.ingesting.run import watch  # noqa: PLC0415 - the extra "memory"
 
@@ -107,7 +114,7 @@ def _watch(surface: Surface, interval: float, request: dict[str, Any]) -> None:
         names = ", ".join(map(str, paths))
         sys.stderr.write(f"Taking in {names}, then looking for changes every {interval:g} s. Ctrl-C ends it.\n")
     beat = None if silent else _heartbeat(time.monotonic)
-    with wiring.open_engine(surface.settings) as engine, _telling_what_is_kept() as keep:
+    with wiring.open_engine(surface.settings, embedder=embedder) as engine, _telling_what_is_kept() as keep:
         progress = _both(keep, beat)
 
         def on_file(step: Step) -> None:

@@ -18,6 +18,7 @@ from assay import wiring
 from assay.cli.plain import plain
 from assay.cli.runs import RunsOption
 from assay.cli.surface import Surface, command
+from assay.cli.work import ClusterOption, ProcessesOption, open_executor
 from assay.clock import SystemClock
 from assay.errors import BadValue
 from assay.evaluation.comparison import number
@@ -240,6 +241,8 @@ def register_simulate(app: typer.Typer) -> None:
         seed: SeedOption = 1,
         votes: VotesOption = 0.05,
         unsafe: UnsafeOption = False,
+        processes: ProcessesOption = None,
+        cluster: ClusterOption = None,
     ) -> None:
         """Let simulated users search a dataset's memory while it learns; exit 1 if that goes wrong, 2 if unclear."""
         need_extra("memory")
@@ -247,8 +250,12 @@ def register_simulate(app: typer.Typer) -> None:
 
         found = load_dataset(dataset, registry=wiring.registry_of(surface.settings))
         options = SimulationOptions(rounds=rounds, searches=searches, seed=seed, habits=Habits(votes=votes))
-        done = []
-        for own in range(seed, seed + repeats):
+        seeds = range(seed, seed + repeats)
+        with open_executor(surface, processes, cluster) as executor:
+            done = (
+                [] if executor is None else wiring.simulate_on_workers(found, options, seeds, executor, unsafe=unsafe)
+            )
+        for own in seeds[len(done) :]:
             with wiring.open_simulation(found, unsafe=unsafe) as place:
                 surface.note(f"seed {own}\n{_HEAD}")
                 done.append(simulate(place, found, replace(options, seed=own), on_round=partial(_show, surface)))

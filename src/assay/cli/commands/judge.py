@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,6 +29,7 @@ from assay.cli.judge_lines import (
 )
 from assay.cli.runs import RunArgument, RunsOption, SeedOption, lookup
 from assay.cli.surface import Surface, command
+from assay.cli.work import ClusterOption, ProcessesOption
 from assay.clock import SystemClock
 from assay.errors import NothingMeasured
 from assay.evaluation.results import RunResult
@@ -105,6 +106,8 @@ def _register_run(group: typer.Typer) -> None:
         allow_floating: FloatingOption = False,
         fresh: FreshOption = False,
         runs: RunsOption = None,
+        processes: ProcessesOption = None,
+        cluster: ClusterOption = None,
     ) -> None:
         """Judge every answer of a finished run; its numbers then include groundedness, correctness, abstention."""
         need_extra("judge")
@@ -114,7 +117,12 @@ def _register_run(group: typer.Typer) -> None:
         result, dataset = _found(surface, run, runs)
         choice = JudgeChoice(model=model, rubric=rubric, builtin=built_in, name=judge_name)
         kinds = about or list_judge_kinds(settings, choice)
-        with wiring.open_store(settings) as store, _progress(surface, "verdicts") as told:
+        options = wiring.WorkOptions(processes=processes, cluster=cluster)
+        with (
+            closing(wiring.open_executor(settings, options)) as executor,
+            wiring.open_store(settings) as store,
+            _progress(surface, "verdicts") as told,
+        ):
             judges = [open_judging(settings, store, surface.scope, kind, choice) for kind in kinds]
             bench = Bench(
                 store=store,
@@ -124,6 +132,7 @@ def _register_run(group: typer.Typer) -> None:
                 on_verdict=told,
                 prices=model_prices(settings),
                 fresh=fresh,
+                spread=wiring.spread_judges(settings, executor, choice),
             )
             judged = judge_run(result, dataset, judges, bench)
         surface.result(judgement_as_json(judged), "\n".join(judgement_lines(judged)))

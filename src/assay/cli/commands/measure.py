@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.surface import Surface, command
+from assay.cli.work import ClusterOption, ProcessesOption, open_executor
 from assay.evaluation.comparison import HEAD, cells, number, p_head
 from assay.formats.grid import grid
 from assay.records.evaluations import Outcome
@@ -45,19 +46,23 @@ def register(app: typer.Typer) -> None:
         absent: AbsentOption = "empty",
         per_query: PerQueryOption = False,
         seed: SeedOption = 0,
+        processes: ProcessesOption = None,
+        cluster: ClusterOption = None,
     ) -> None:
         """Measure run files against judgments; compare two or more of them query by query."""
-        found = surface.call_unopened(
-            files.MEASURE,
-            qrels=qrels,
-            runs=run,
-            metrics=metrics,
-            relevance_level=relevance_level,
-            depth=depth,
-            absent=absent,
-            per_query=per_query,
-            seed=seed,
-        )
+        with open_executor(surface, processes, cluster) as executor:
+            found = surface.call_with_executor(
+                files.MEASURE,
+                executor,
+                qrels=qrels,
+                runs=run,
+                metrics=metrics,
+                relevance_level=relevance_level,
+                depth=depth,
+                absent=absent,
+                per_query=per_query,
+                seed=seed,
+            )
         if per_query and not surface.common.json:
             _print_queries(found)
         surface.show(files.MEASURE, found, _format_measurement(found))

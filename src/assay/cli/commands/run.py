@@ -18,6 +18,7 @@ from assay import wiring
 from assay.cli.run_table import channel_table, describe_endings, table
 from assay.cli.runs import RunsOption, has_store, lookup, writing_rows
 from assay.cli.surface import Surface, command
+from assay.cli.work import ClusterOption, ProcessesOption, describe_rates, worker_lines
 from assay.errors import AssayError, InputError
 from assay.evaluation.datasets import ForScoring, for_scoring, load_dataset
 from assay.evaluation.results import RunResult
@@ -25,7 +26,7 @@ from assay.evaluation.run_metrics import name_floors
 from assay.evaluation.running.early_stopping import SureAgainst
 from assay.evaluation.running.files import DEFAULT_RUNS, RunFolder, find_run
 from assay.evaluation.running.planning import NO_LIMIT, Budget, RunOptions
-from assay.evaluation.running.runner import LocalExecutor, Running, keep_row, refuse_unmeasured, run_dataset, sentence
+from assay.evaluation.running.runner import Running, keep_row, refuse_unmeasured, run_dataset, sentence
 from assay.formats.files import writing
 from assay.metrics.spec import parse_specs
 from assay.records.datasets import Asking, Dataset
@@ -33,6 +34,8 @@ from assay.records.evaluations import CaseResult, RunManifest
 from assay.records.fields import one_of
 from assay.systems.protocol import System
 from assay.verbs.runs import START
+from assay.wiring import WorkOptions
+from assay.work.jobs import Executor
 
 T = TypeVar("T")
 
@@ -99,7 +102,7 @@ class _Given:
     seed: int | None
     timeout: float | None
     name: str
-    threads: int
+    work: WorkOptions
     budget: str | None
     asking: str | None
     max_cases: int | None
@@ -133,6 +136,8 @@ def register(app: typer.Typer) -> None:
         budget: BudgetOption = None,
         timeout: TimeoutOption = None,
         threads: ThreadsOption = 1,
+        processes: ProcessesOption = None,
+        cluster: ClusterOption = None,
         name: NameOption = "",
         runs: RunsOption = None,
         trec: TrecOption = None,
@@ -153,7 +158,7 @@ def register(app: typer.Typer) -> None:
             seed=seed,
             timeout=timeout,
             name=name,
-            threads=threads,
+            work=WorkOptions(threads=threads, processes=processes, cluster=cluster),
             budget=budget,
             asking=asking,
             max_cases=max_cases,
@@ -162,13 +167,14 @@ def register(app: typer.Typer) -> None:
         )
         place = runs or surface.settings.runs_folder or DEFAULT_RUNS
         scored = for_scoring(found, exclude_unresolved=exclude_unresolved)
-        doing = _Doing(surface, dataset, scored, given, place)
         if resume is not None and len(system) > 1:
             raise InputError("--resume goes on with one run, and there are several --system", remedy="Name one.")
-        if resume is not None:
-            results = [doing.resume(resume, system)]
-        else:
-            results = [doing.begin(name) for name in dict.fromkeys(system or [DEFAULT_SYSTEM])]
+        with closing(wiring.open_executor(surface.settings, given.work)) as executor:
+            doing = _Doing(surface, dataset, scored, given, place, executor)
+            if resume is not None:
+                results = [doing.resume(resume, system)]
+            else:
+                results = [doing.begin(name) for name in dict.fromkeys(system or [DEFAULT_SYSTEM])]
         _finish(surface, results, trec, scored.dataset)
 
 
@@ -181,6 +187,7 @@ class _Doing(NamedTuple):
     scored: ForScoring
     given: _Given
     runs: Path
+    executor: Executor
 
     def begin(self, spec: str) -> RunResult:
         """A new run."""
@@ -226,17 +233,18 @@ class _Doing(NamedTuple):
             with ExitStack() as shown:
 
                 def start() -> Running:
-                    on_case = shown.enter_context(_bar(self.surface, "cases"))
+                    on_case = shown.enter_context(_bar(self.surface, "cases", self.executor))
                     return Running(
                         runs=self.runs,
                         resume=resume,
                         budget=Budget.parse(self.given.budget) if self.given.budget else NO_LIMIT,
-                        executor=LocalExecutor(self.given.threads),
+                        executor=self.executor,
+                        open_remote=wiring.remote_system(spec),
                         on_start=lambda manifest, _: begun.append(manifest),
                         on_case=None if on_case is None else _counting(on_case),
                     )
 
-                return run_dataset(
+                result = run_dataset(
                     self.scored,
                     lambda scored: self._open(spec, scored),
                     options,
@@ -247,6 +255,9 @@ class _Doing(NamedTuple):
             if begun and (isinstance(problem, KeyboardInterrupt) or problem.exit_code == AssayError.exit_code):
                 sys.stderr.write(f"Cases that ended are kept. Go on with: {self._command(begun[0].run_id)}\n")
             raise
+        for line in worker_lines(self.executor.workers(), "cases"):
+            self.surface.note(line)
+        return result
 
     @contextmanager
     def _open(self, spec: str, scored: Dataset) -> Iterator[System]:
@@ -328,7 +339,7 @@ def _store_run(surface: Surface, result: RunResult, dataset: Dataset) -> str | N
 
 
 @contextmanager
-def _bar(surface: Surface, what: str) -> Iterator[Callable[[int, int], None] | None]:
+def _bar(surface: Surface, what: str, executor: Executor | None = None) -> Iterator[Callable[[int, int], None] | None]:
     """A bar with the time left, on a terminal; silence elsewhere."""
     if surface.common.json or surface.common.quiet or not sys.stderr.isatty():
         yield None
@@ -336,4 +347,9 @@ def _bar(surface: Surface, what: str) -> Iterator[Callable[[int, int], None] | N
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bar:
         task = bar.add_task(what, total=None)
-        yield lambda done, of: bar.update(task, completed=done, total=of)
+
+        def show(done: int, of: int) -> None:
+            rates = describe_rates(() if executor is None else executor.workers())
+            bar.update(task, completed=done, total=of, description=f"{what}{rates}")
+
+        yield show

@@ -26,8 +26,9 @@ from rich.text import Text
 from assay import wiring
 from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
+from assay.cli.work import ClusterOption, ProcessesOption, open_spread_embedder
 from assay.clock import SystemClock
-from assay.doctor import Finding, examine, examine_egress
+from assay.doctor import Finding, examine, examine_cluster, examine_egress
 from assay.errors import CheckpointFailed, InputError, SettingError, StorageError
 from assay.formats.grid import grid
 from assay.records.memory_list import HealthReport
@@ -243,14 +244,22 @@ EgressOption = Annotated[
     bool, typer.Option("--egress", help="Tell what may be contacted, why, and which setting says so; contacts nothing.")
 ]
 
+ExaminedOption = Annotated[
+    str | None,
+    typer.Option("--cluster", metavar="ADDRESS", help="Ask the workers of a Dask cluster for versions and models."),
+]
+
 
 def register_doctor(app: typer.Typer) -> None:
     """Add the command."""
 
     @command(app, "doctor")
-    def doctor(surface: Surface, egress: EgressOption = False) -> None:
+    def doctor(surface: Surface, egress: EgressOption = False, cluster: ExaminedOption = None) -> None:
         """Look at SQLite, disk, store, embedder and optional parts, and say what each finding means."""
-        findings = examine_egress(surface.loaded) if egress else examine(surface.settings)
+        if cluster is not None:
+            findings = examine_cluster(surface.settings, cluster)
+        else:
+            findings = examine_egress(surface.loaded) if egress else examine(surface.settings)
         surface.result([finding._asdict() for finding in findings], _doctor_table(findings))
         if any(finding.state == "problem" for finding in findings):
             raise typer.Exit(StorageError.exit_code)
@@ -325,9 +334,13 @@ def register_index(app: typer.Typer) -> None:
         surface.result({"compacted": plain(done), "facts": read, "status": found}, "\n".join(lines))
 
     @command(group, "reembed")
-    def reembed(surface: Surface) -> None:
+    def reembed(surface: Surface, processes: ProcessesOption = None, cluster: ClusterOption = None) -> None:
         """Make vectors of the configured model for every chunk, then let search use them. Facts are read again too."""
-        with wiring.open_engine(surface.settings, create=False) as engine, _progress(surface) as progress:
+        with (
+            open_spread_embedder(surface, processes, cluster) as embedder,
+            wiring.open_engine(surface.settings, create=False, embedder=embedder) as engine,
+            _progress(surface) as progress,
+        ):
             state = engine.reembed(surface.scope, progress=progress)
         surface.result(plain(state), f"{state.done:,} of {state.chunks:,} chunks have vectors of {state.model}")
 

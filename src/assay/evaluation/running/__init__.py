@@ -3,6 +3,7 @@
 - `planning`: the budget, and what is fixed before the first case.
 - `early_stopping`: the test that may end a run, fixed before the first case.
 - `own_memory`: whether a run is one of this memory, and counts for its evaluation cycles.
+- `asking`: the job of a run, in this process and inside workers.
 - `runner`: the loop over cases, and the use-case behind every surface.
 - `files`: seals, lines, the folder and the journal of a run.
 """

@@ -73,20 +73,29 @@ class RunSpending:
         self.money = 0.0
         self._dearest = 0.0
         self._slowest = 0.0
+        self._known = 0
 
     def add(self, result: CaseResult) -> None:
         """One more case."""
+        self._known += 1
         self._dearest = max(self._dearest, result.cost or 0.0)
         lost = result.cost is None and result.status in (CaseStatus.ERROR, CaseStatus.TIMEOUT)
         self.money += self._dearest if lost else result.cost or 0.0
         self._slowest = max(self._slowest, (result.total_ms or 0.0) / 1000.0)
 
-    def allows_another(self, elapsed_s: float) -> bool:
-        """Whether one more case like the dearest stays within the budget."""
+    def allows_another(self, elapsed_s: float, *, at_work: int = 0) -> bool:
+        """Whether one more case like the dearest stays within the budget, beside those `at_work`.
+
+        Before the first case has told its cost, one at a time is allowed.
+        """
         money, seconds = self._budget.money, self._budget.seconds
-        return (money is None or self.money + self._dearest <= money) and (
-            seconds is None or elapsed_s + self._slowest <= seconds
-        )
+        if seconds is not None and elapsed_s + self._slowest > seconds:
+            return False
+        if money is None:
+            return True
+        if at_work and not self._known:
+            return False
+        return self.money + (at_work + 1) * self._dearest <= money
 
 
 # --- Cases, metrics, depth and the fingerprints of a run ---

@@ -1,6 +1,5 @@
 """Run a system over a dataset, store the result, and say how small a difference it can show.
 
-- Executors: who works through the cases.
 - The loop over cases.
 - The row a store keeps of a run.
 - The use-case behind every surface.
@@ -25,16 +24,13 @@ measured nothing is decided here, so that runs of one surface can be compared wi
 
 from __future__ import annotations
 
-import itertools
 import platform
-import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -45,6 +41,7 @@ from assay.evaluation.datasets.validation import ForScoring, for_scoring
 from assay.evaluation.readings import differing
 from assay.evaluation.result_rows import INTERVAL_OF, RANKING_COLUMNS, Writing, further_columns
 from assay.evaluation.results import RunResult, with_skipped
+from assay.evaluation.running.asking import CaseAsking, CaseTask, OpenRemoteSystem, RemoteCases, lost_case
 from assay.evaluation.running.early_stopping import SureWatch
 from assay.evaluation.running.files import Journal, RunFolder, naming_the_file
 from assay.evaluation.running.own_memory import evidence_of_run
@@ -60,72 +57,18 @@ from assay.evaluation.running.planning import (
 from assay.evaluation.scoring import score_metric, score_run
 from assay.private_files import make_private_folder
 from assay.records.access import FileKind
-from assay.records.datasets import Case, Dataset
+from assay.records.datasets import Dataset
 from assay.records.evaluations import CaseResult, RunManifest
 from assay.records.evidence import EvalResult, RunType
 from assay.records.learning import CycleEvidence, evidence_to_json
 from assay.records.scope import IdFactory
 from assay.statistics import minimum_detectable_effect
-from assay.systems.boundary import Asker, Terms
+from assay.systems.boundary import Terms
 from assay.systems.protocol import System
+from assay.work.jobs import Executor, Hold, Job, LocalExecutor
 
 if TYPE_CHECKING:
     from assay.metrics.spec import MetricSpec
-
-
-# --- Executors: who works through the cases ---
-#
-# An executor draws cases when it has room for one, so that whoever hands them out can stop at any time. One thread is
-# the default: cases that run side by side slow each other down, and latency would measure the crowd.
-
-
-class CaseTask(NamedTuple):
-    """One case to run once."""
-
-    case: Case
-    repeat: int
-
-
-Perform = Callable[[CaseTask], CaseResult]
-
-
-class Executor(Protocol):
-    """Performs tasks; results come in any order."""
-
-    def run(self, tasks: Iterator[CaseTask], perform: Perform) -> Generator[CaseResult]:
-        """Perform what is drawn from the tasks."""
-        ...
-
-
-class LocalExecutor:
-    """Performs tasks in this process, `threads` at a time."""
-
-    def __init__(self, threads: int = 1) -> None:
-        if threads < 1:
-            raise BadValue(f"threads {threads} is below 1", remedy="Give 1 or more.")
-        self._threads = threads
-
-    def run(self, tasks: Iterator[CaseTask], perform: Perform) -> Generator[CaseResult]:
-        """In order with one thread, as they finish with more."""
-        if self._threads == 1:
-            yield from map(perform, tasks)
-        else:
-            yield from self._side_by_side(tasks, perform)
-
-    def _side_by_side(self, tasks: Iterator[CaseTask], perform: Perform) -> Generator[CaseResult]:
-        pool = ThreadPoolExecutor(self._threads, thread_name_prefix="assay-run")
-        pending: set[Future[CaseResult]] = set()
-        try:
-            for task in tasks:
-                pending.add(pool.submit(perform, task))
-                if len(pending) >= self._threads:
-                    finished, pending = wait(pending, return_when=FIRST_COMPLETED)
-                    yield from (future.result() for future in finished)
-            while pending:
-                finished, pending = wait(pending, return_when=FIRST_COMPLETED)
-                yield from (future.result() for future in finished)
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
 
 
 # --- The loop over cases ---
@@ -148,6 +91,8 @@ class Running:
     """The folder of a run to go on with."""
     budget: Budget = NO_LIMIT
     executor: Executor = field(default_factory=LocalExecutor)
+    open_remote: OpenRemoteSystem | None = None
+    """Opens the system inside a worker of the executor; None: only this process can ask it."""
     clock: Clock = field(default_factory=SystemClock)
     on_start: OnStart | None = None
     on_case: OnCase | None = None
@@ -164,11 +109,31 @@ def run(
         running.on_start(manifest, folder)
     terms = Terms(k=manifest.k, timeout_s=options.timeout_s, known=dataset.by_id.keys(), asking=options.asking)
     begun = running.clock.monotonic()
-    cases = _Loop(dataset, manifest, system, terms, running).results(folder)
+    cases = _Loop(dataset, manifest, _job(dataset, system, terms, running), running).results(folder)
     elapsed = None if running.resume is not None else running.clock.monotonic() - begun
     scored = score_run(dataset, manifest, with_skipped(manifest, cases), elapsed_s=elapsed)
     result = _with_budget_caveat(scored, running.budget)
     return result if folder is None else result.save_result(folder)
+
+
+def _job(dataset: Dataset, system: System, terms: Terms, running: Running) -> _CaseJob:
+    """The job of a run, for this process and for workers."""
+    asking = CaseAsking(dataset, system, terms)
+    open_remote = running.open_remote
+
+    def describe() -> RemoteCases:
+        assert open_remote is not None  # noqa: S101 - for the type checker; it is not called otherwise
+        sent = replace(terms, known=frozenset(terms.known))
+        return RemoteCases(open_system=open_remote, dataset=dataset, terms=sent, subject=dict(system.subject()))
+
+    job = Job(
+        perform=asking.perform,
+        lost=lost_case,
+        remote=None if open_remote is None else describe,
+        limit_s=terms.timeout_s,
+        what="cases",
+    )
+    return _CaseJob(job, asking.close, system.name)
 
 
 def _with_budget_caveat(result: RunResult, budget: Budget) -> RunResult:
@@ -220,18 +185,22 @@ def _changes(there: RunManifest, planned: RunManifest, *fields: str) -> Iterator
             yield f"{field_name}: {before} -> {after}"
 
 
+class _CaseJob(NamedTuple):
+    job: Job[CaseTask, CaseResult]
+    close: Callable[[], None]
+    system: str
+
+
 class _Loop:
     """Runs the cases that have no result yet."""
 
-    def __init__(self, dataset: Dataset, manifest: RunManifest, system: System, terms: Terms, running: Running) -> None:
-        self._tasks = [CaseTask(case, repeat) for case, repeat in tasks_of(dataset, manifest)]
-        self._system = system
-        self._terms = terms
+    def __init__(self, dataset: Dataset, manifest: RunManifest, work: _CaseJob, running: Running) -> None:
+        self._tasks = [CaseTask(case.id, repeat) for case, repeat in tasks_of(dataset, manifest)]
+        self._work = work
         self._running = running
         self._spending = RunSpending(running.budget)
-        self._own = threading.local()
-        self._asked = itertools.count()
-        self._askers: list[Asker] = []
+        self._out = 0
+        """Cases that were handed out and have not come back."""
         self._watch = SureWatch(manifest, partial(score_metric, dataset, manifest)) if manifest.until_sure else None
 
     def results(self, folder: Path | None) -> tuple[CaseResult, ...]:
@@ -247,19 +216,19 @@ class _Loop:
                 self._spending.add(result)
             if self._watch is not None:
                 self._watch.add(done.values())
-            left = [task for task in self._tasks if (task.case.id, task.repeat) not in done]
+            left = [task for task in self._tasks if tuple(task) not in done]
             if left and folder is not None:
                 # What was computed from fewer cases is no longer this run's result.
                 RunFolder(folder).result.unlink(missing_ok=True)
             try:
-                for result in self._until_away(self._running.executor.run(self._within_budget(left), self._perform)):
-                    if journal is not None:
-                        journal.add(result)
-                    done[result.case_id, result.repeat] = result
-                    self._note(len(done), result)
+                with closing(self._running.executor.run(self._within_budget(left), self._work.job)) as given:
+                    for result in self._until_away(self._count(given)):
+                        if journal is not None:
+                            journal.add(result)
+                        done[result.case_id, result.repeat] = result
+                        self._note(len(done), result)
             finally:
-                for asker in self._askers:
-                    asker.close()
+                self._work.close()
         return tuple(done.values())
 
     def _until_away(self, results: Iterator[CaseResult]) -> Iterator[CaseResult]:
@@ -276,32 +245,33 @@ class _Loop:
                 held.clear()
             elif len(held) >= UNREACHABLE_IN_A_ROW:
                 raise RunFailed(
-                    f"{self._system.name} could not be reached in {len(held)} cases one after the other; the last "
+                    f"{self._work.system} could not be reached in {len(held)} cases one after the other; the last "
                     f"said: {result.error}",
                     remedy="Start it again, then go on with --resume; those cases will be asked again.",
                 )
         yield from held
 
-    def _within_budget(self, tasks: list[CaseTask]) -> Iterator[CaseTask]:
+    def _within_budget(self, tasks: list[CaseTask]) -> Iterator[CaseTask | Hold]:
+        """Hand out cases as the budget allows, counting those that are still at work as dear as the dearest."""
         begun = self._running.clock.monotonic()
         for task in tasks:
-            if not self._spending.allows_another(self._running.clock.monotonic() - begun):
-                return
+            while not self._spending.allows_another(self._running.clock.monotonic() - begun, at_work=self._out):
+                if self._out == 0:
+                    return
+                yield Hold.UNTIL_A_RESULT
             if self._watch is not None and self._watch.decided:
                 return
+            self._out += 1
             yield task
 
-    def _perform(self, task: CaseTask) -> CaseResult:
-        if not hasattr(self._own, "asker"):
-            self._own.asker = Asker(self._system, self._terms)
-            self._askers.append(self._own.asker)
-        asker: Asker = self._own.asker
-        first = next(self._asked) == 0
-        result = asker.ask(task.case, task.repeat)
-        return replace(result, first=True) if first else result
+    def _count(self, results: Iterator[CaseResult]) -> Iterator[CaseResult]:
+        """Book what each case cost when it comes back, before anybody holds it."""
+        for result in results:
+            self._out -= 1
+            self._spending.add(result)
+            yield result
 
     def _note(self, done: int, result: CaseResult) -> None:
-        self._spending.add(result)
         if self._watch is not None:
             self._watch.add([result])
         if self._running.on_case is not None:
