@@ -22,12 +22,13 @@ from assay.evaluation.results import RunResult, load_run
 from assay.evaluation.running.early_stopping import SureAgainst
 from assay.evaluation.running.files import RunFolder
 from assay.evaluation.running.planning import Budget, RunOptions
-from assay.evaluation.running.runner import LocalExecutor, Running, keep_row, run
+from assay.evaluation.running.runner import Running, keep_row, run
 from assay.evaluation.until_sure import judge_votes
 from assay.metrics.spec import MetricSpec, parse_specs
 from assay.records.datasets import Case
 from assay.records.evaluations import CaseStatus, Outcome, OutcomeKind, Retrieved
 from assay.records.run_results import CaveatKind, caveats_about
+from assay.work.jobs import LocalExecutor
 
 CASES = 80
 DATA = golden(CASES)
