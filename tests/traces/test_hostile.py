@@ -75,6 +75,10 @@ GOOD = json.dumps(request(span(1), span(2)))
         (GOOD.replace('"n1"', '"a\\u0000b"'), ["malformed", "n2"]),
         (GOOD.replace('"n1"', "[" * DEEP + "]" * DEEP), ["too deeply nested", "n2"]),
         ("{}", ["malformed"]),
+        (GOOD.replace("scopeSpans", "scopeSpins"), ["malformed"]),
+        (GOOD.replace('"spans"', '"spins"'), ["malformed"]),
+        (json.dumps({"resourceSpans": [7, {"resource": {}}]}), ["malformed"]),
+        (json.dumps({"resourceSpans": {}}), ["malformed"]),
         ("", []),
     ],
 )

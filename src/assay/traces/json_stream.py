@@ -87,13 +87,18 @@ class JsonStream:
             yield from self._outer_value()
 
     def _outer_value(self) -> Iterator[JsonValue | RefusedSpan]:
-        found = self._try_whole()
-        if found is not None:
-            yield found
+        whole = self._try_whole()
+        if whole is not None:
+            yield whole
             return
         try:
             if self._text[self._at] == "{" and self._walked:
-                yield from self._walk_object()
+                told = False
+                for found in self._walk_object():
+                    told = True
+                    yield found
+                if not told:
+                    yield RefusedSpan(RejectReason.MALFORMED, "it is too large to be read whole, and holds no spans")
             else:
                 yield self._skip_bad()
         except _EndOfFile:

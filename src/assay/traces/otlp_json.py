@@ -22,6 +22,8 @@ from assay.traces.reading import (
 
 WALKED = ("resourceSpans", "scopeSpans", "instrumentationLibrarySpans", "spans")
 """Lists on the way to spans; the third is how scopes were called before OTLP 0.19."""
+_BESIDE = frozenset({"resource", "scope", "instrumentationLibrary", "schemaUrl"})
+"""What messages have beside their lists."""
 _ERROR = (2, "STATUS_CODE_ERROR")
 _TRACE_ID = re.compile(r"[0-9a-f]{32}")
 _SPAN_ID = re.compile(r"[0-9a-f]{16}")
@@ -39,21 +41,33 @@ def read_otlp_json(read: Read) -> Iterator[ReadSpan]:
 def read_value(value: Any, *, inside: bool = False) -> Iterator[ReadSpan]:
     """The spans of a request; `inside`: of what stands in a list of spans."""
     if isinstance(value, Mapping) and (not inside or "resourceSpans" in value):
-        lists = [value]
+        lists: list[Any] = [value]
         for names in (WALKED[:1], WALKED[1:3], WALKED[3:]):
-            lists = [inner for outer in lists for inner in _inner(outer, names)]
-        if not lists and not any(name in value for name in WALKED):
-            yield RefusedSpan(RejectReason.MALFORMED, f"there are no resourceSpans in {shorten(list(value)[:5])}")
+            yield from (_refuse_without(outer, names) for outer in lists if not _has_list(outer, names))
+            lists = [inner for outer in lists if _has_list(outer, names) for inner in _inner(outer, names)]
         for span in lists:
             yield read_json_span(span)
     else:
         yield read_json_span(value)
 
 
-def _inner(value: Any, names: tuple[str, ...]) -> list[Any]:
+def _has_list(value: Any, names: tuple[str, ...]) -> bool:
+    """Whether a message has the list it should have. An empty list may be left out, but not under another name."""
     if not isinstance(value, Mapping):
-        return []
-    return [item for name in names if isinstance(value.get(name), list) for item in value[name]]
+        return False
+    named = [value[name] for name in names if name in value]
+    if named or names == WALKED[:1]:
+        return bool(named) and all(isinstance(listed, list) for listed in named)
+    return value.keys() <= _BESIDE
+
+
+def _refuse_without(value: Any, names: tuple[str, ...]) -> RefusedSpan:
+    shown = list(value)[:5] if isinstance(value, Mapping) else value
+    return RefusedSpan(RejectReason.MALFORMED, f"there is no list {names[0]} in {shorten(shown)}")
+
+
+def _inner(value: Mapping[str, Any], names: tuple[str, ...]) -> list[Any]:
+    return [item for name in names for item in value.get(name, ())]
 
 
 def read_json_span(span: Any) -> ReadSpan:
