@@ -111,6 +111,17 @@ def test_an_entry_alone_shows_its_fault(text: str, fault: StoreFault) -> None:
     assert {name for name, _ in find(text)} == {str(fault)}
 
 
+def test_notes_under_a_title_of_their_own_are_versions_and_those_under_a_heading_are_not() -> None:
+    texts = [f"Should {name} read from a replica? Petra has doubts." for name in ("amber", "birch", "cobalt", "delta")]
+
+    def count(titles: int) -> int:
+        items = tuple(StoreItem(key=text, text=text, title="Replicas") for text in texts[:titles])
+        return len(audit_items(ReadStore(JSONL, items, (), "x"), Path("x"), as_of=AS_OF).findings)
+
+    assert count(2) == 1
+    assert count(4) == 0
+
+
 def test_a_list_of_other_entries_is_the_output_of_a_recall() -> None:
     one, other = "The relay stores its queue on disk.", "Petra plans the releases of the relay."
     listed = f"Notes about the relay\n- {one}\n- {other}"

@@ -158,10 +158,13 @@ class _Titles:
         """Return the earlier memories under the same title, if it is one of their own: the title nominates them."""
         return [other for other in self.holders.get(self.of_items[place], ()) if other < place]
 
+    def are_own(self, *items: CheckedItem) -> bool:
+        """Whether all of these memories have titles that few share."""
+        return all(normalise_phrase(checked.item.title) in self.holders for checked in items)
+
     def label(self, checked: CheckedItem) -> Labelled:
         """Return a memory with the title that says what it is about."""
-        own = normalise_phrase(checked.item.title) in self.holders
-        title = checked.item.title if own else title_in_question(checked)
+        title = checked.item.title if self.are_own(checked) else title_in_question(checked)
         return Labelled(title=title or UNTITLED, body=checked.clean)
 
 
@@ -169,7 +172,7 @@ def _compare(titles: _Titles, first: CheckedItem, second: CheckedItem, similarit
     old, new = in_order(first, second)
     before, after = titles.label(old), titles.label(new)
     pair = compare_texts(before, after, similarity)
-    labelled = SAME_TITLE in find_shared_labels(before, after)
+    labelled = titles.are_own(old, new) and SAME_TITLE in find_shared_labels(before, after)
     return NearPair(old, new, pair, decide_pair(pair, LEXICAL_PROFILE), labelled)
 
 
