@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self
 from sqlalchemy import ColumnElement, Row, Select, and_, func, select, type_coerce
 
 from assay.records import Author
-from assay.records.memory import author_of
+from assay.records.memory import read_author
 from assay.storage.full_text import FullTextQuery, check
 from assay.storage.repositories.base import Bound, Repository, among, mine
 from assay.storage.repositories.chunks import full_text
@@ -158,12 +158,12 @@ class ShownPassage(NamedTuple):
     superseded_at: datetime | None
     written_by: str
     written_with: str
-    metadata: Mapping[str, Any]
+    stored_metadata: str
 
     @property
     def author(self) -> Author:
         """Who wrote the memory."""
-        return author_of(self.written_by, self.written_with, self.metadata)
+        return read_author(self.written_by, self.written_with, self.stored_metadata)
 
 
 class MemoryColumns(NamedTuple):
@@ -206,7 +206,7 @@ _SHOWN = (
         memories.c.superseded_at,
         memories.c.written_by,
         memories.c.written_with,
-        memories.c.metadata,
+        type_coerce(memories.c.metadata, TextType).label("metadata"),
     )
     .select_from(chunks.join(memories, _OWN))
     .where(mine(chunks), among(chunks.c.number, "numbers"))
