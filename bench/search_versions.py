@@ -3,10 +3,11 @@
     python -m bench.search_versions --old DIR --store DB --data DIR [--questions 200] [--mode focused]
     python -m bench.search_versions --old DIR --bundled
 
-`--old` is another checkout; only its `src` is used. Each version runs in a process of its own on its own copy of the
-store, and both are asked the same question one after the other, so that a busy machine treats them alike. Query vectors
-are hashes of words, made before the time begins. Every answer is compared as JSON, byte for byte, with its explanation
-and with what the query log gets; ids of queries, times and what depends on times are left out.
+`--old` is another checkout; only its `src` is used. Each version runs in a process of its own, and both are asked the
+same question one after the other, so that a busy machine treats them alike. Query vectors are hashes of words, made
+before the time begins. Every answer is compared as JSON, byte for byte, with its explanation and with what the query
+log gets; ids of queries, times and what depends on times are left out. Both versions hash strings alike
+(`PYTHONHASHSEED`), since sums over sets depend on it.
 
 With `--store`, a store that `bench.search --cache DIR` left there, the median processor times are printed: of the
 calling thread, and of the whole process (the writer of the query log included). With `--bundled` the bundled datasets
@@ -114,14 +115,11 @@ class Reply(NamedTuple):
 
 
 class Version:
-    """A process of one version with a copy of a store."""
+    """A process of one version with a store."""
 
-    def __init__(self, source: Path, store: Path, folder: Path, settings: Mapping[str, Any]) -> None:
-        folder.mkdir()
-        for path in store.parent.glob(f"{store.name}*"):
-            (shutil.copytree if path.is_dir() else shutil.copy)(path, folder / path.name)
+    def __init__(self, source: Path, store: Path, settings: Mapping[str, Any]) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", WORKER, str(folder / store.name), str(DIMENSION), json.dumps(settings)],
+            [sys.executable, "-c", WORKER, str(store), str(DIMENSION), json.dumps(settings)],
             env={**os.environ, "PYTHONPATH": str(source), "PYTHONSAFEPATH": "1", "PYTHONHASHSEED": "0"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -157,25 +155,23 @@ class Compared(NamedTuple):
 
 
 def compare(
-    old: Path, store: Path, requests: Sequence[Mapping[str, Any]], settings: Mapping[str, Any] | None = None
+    old: Path, stores: tuple[Path, Path], requests: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]
 ) -> Compared:
-    """Ask both versions everything by turns."""
+    """Ask both versions everything by turns, the old one of the first store and this one of the second."""
     found = Compared([], [], [])
-    with tempfile.TemporaryDirectory(prefix="assay-bench-", dir=store.parent) as folder:
-        place = Path(folder)
-        with (
-            Version(old / "src", store, place / "old", settings or {}) as before,
-            Version(HERE / "src", store, place / "new", settings or {}) as now,
-        ):
-            for number, request in enumerate(requests):
-                if number % 2:
-                    found.new.append(now.ask(request))
-                    found.old.append(before.ask(request))
-                else:
-                    found.old.append(before.ask(request))
-                    found.new.append(now.ask(request))
-                if found.old[-1].answer != found.new[-1].answer:
-                    found.differing.append(_show_difference(request, found.old[-1].answer, found.new[-1].answer))
+    with (
+        Version(old / "src", stores[0], settings) as before,
+        Version(HERE / "src", stores[1], settings) as now,
+    ):
+        for number, request in enumerate(requests):
+            if number % 2:
+                found.new.append(now.ask(request))
+                found.old.append(before.ask(request))
+            else:
+                found.old.append(before.ask(request))
+                found.new.append(now.ask(request))
+            if found.old[-1].answer != found.new[-1].answer:
+                found.differing.append(_show_difference(request, found.old[-1].answer, found.new[-1].answer))
     return found
 
 
@@ -194,7 +190,7 @@ def measure(old: Path, store: Path, data: Path, count: int, mode: str) -> list[s
     plain = [{"query": text, "mode": mode} for text in asked]
     # Explanations are compared too, but cost time of their own: they are asked for only before the time counts.
     first = [{**request, "explain": True} for request in plain[:WARM_UP]]
-    found = compare(old, store, [*first, *plain])
+    found = compare(old, (store, store), [*first, *plain], {})
     print(f"| {mode}, {len(plain)} questions, processor ms | old | new | new / old |\n| --- | --- | --- | --- |")
     for name, of in (("calling thread", lambda reply: reply.own), ("whole process", lambda reply: reply.whole)):
         for share, label in ((50, "p50"), (95, "p95")):
@@ -223,10 +219,19 @@ def compare_bundled(old: Path, names: Sequence[str], every: int) -> list[str]:
             texts = [case.query for case in dataset.cases]
             for settings in ({}, {"search_fusion": "rrf"}):
                 requests = list(_vary(texts, ids))[::every]
-                found = compare(old, store, requests, settings)
+                copies = _copy(store, "old"), _copy(store, "new")
+                found = compare(old, copies, requests, settings)
                 print(f"{name} {settings or ''}: {len(requests)} searches, {len(found.differing)} differ", flush=True)
                 differing += found.differing
     return differing
+
+
+def _copy(store: Path, name: str) -> Path:
+    """Copy a store without its index: sessions of one version must not be seen by the other."""
+    folder = store.parent / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    return Path(shutil.copy(store, folder))
 
 
 def _vary(texts: Sequence[str], ids: Sequence[str]) -> Iterator[dict[str, Any]]:

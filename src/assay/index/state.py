@@ -21,7 +21,7 @@ from assay.index.scoring import MeasuredVectors, idf
 from assay.index.tail import Passage, Reader, Tail, TailView
 from assay.index.vectors import PassingRows
 from assay.records import Change, Filters, LogPosition, RowKind
-from assay.storage import Candidate
+from assay.storage import Candidate, CandidateMemory
 
 # --- Cached rows and words of passages, kept until the change log names them ---
 #
@@ -45,6 +45,8 @@ class KeptRows:
         self._rows: dict[int, Candidate] = {}
         self._firsts: dict[str, Candidate] = {}
         """Those of the rows that are the first of their memory, by memory."""
+        self._memories: dict[int, CandidateMemory] = {}
+        """Memories of the rows, by number; some may be missing."""
         self._words: dict[int, str] = {}
         self._letters = 0
         self._lock = threading.Lock()
@@ -53,6 +55,11 @@ class KeptRows:
         """Those of these passages that are here."""
         rows = self._rows
         return {number: row for number in numbers if (row := rows.get(number)) is not None}
+
+    @property
+    def memories(self) -> Mapping[int, CandidateMemory]:
+        """Memories of rows that are here, by number; some may be missing."""
+        return self._memories
 
     def first_among(self, memory_ids: Iterable[str]) -> dict[str, Candidate]:
         """The first rows of those of these memories whose first row is here."""
@@ -66,6 +73,7 @@ class KeptRows:
                 return
             for row in rows:
                 kept = self._rows.setdefault(row.number, row)
+                self._memories.setdefault(kept.memory.number, kept.memory)
                 if kept.position == 0:
                     self._firsts[kept.memory_id] = kept
             if len(self._rows) > self._most:
@@ -100,8 +108,10 @@ class KeptRows:
     def _drop(self, numbers: Iterable[int]) -> None:
         for number in numbers:
             row = self._rows.pop(number, None)
-            if row is not None and row.position == 0:
-                self._firsts.pop(row.memory_id, None)
+            if row is not None:
+                self._memories.pop(row.memory.number, None)
+                if row.position == 0:
+                    self._firsts.pop(row.memory_id, None)
             self._letters -= len(self._words.pop(number, ""))
 
 

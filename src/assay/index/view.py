@@ -86,7 +86,10 @@ class View:
         wanted = set(numbers)
         found = self._state.kept.among(wanted)
         if len(found) < len(wanted):
-            read = self._work.passages.candidates(sorted(wanted - found.keys()))
+            missing = sorted(wanted - found.keys())
+            owners = self._state.memories_of(np.array(missing, np.int64)).tolist()
+            known = self._state.kept.memories
+            read = self._work.passages.candidates_of(dict(zip(missing, owners, strict=True)), known)
             self._state.kept.add(read, self._standing)
             found |= {row.number: row for row in read}
         return found

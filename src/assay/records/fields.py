@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum, StrEnum
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from assay.errors import BadValue
 
@@ -49,15 +49,15 @@ def make_checked(kind: type[Record], **given: Any) -> Record:
     Only for values that Assay itself read from the store or made in this process: a search makes hundreds of them.
     """
     made = object.__new__(kind)
-    for name, put in _setters(kind):
+    for name, put in _setters(cast("Hashable", kind)):
         put(made, given[name])
     return made
 
 
 @cache
-def _setters(kind: type[Any]) -> tuple[tuple[str, Callable[[Any, Any], None]], ...]:
+def _setters(kind: Hashable) -> tuple[tuple[str, Callable[[Any, Any], None]], ...]:
     """The fields of a record, each with what sets it: a frozen record has no other way."""
-    return tuple((field.name, getattr(kind, field.name).__set__) for field in fields(kind))
+    return tuple((field.name, getattr(kind, field.name).__set__) for field in fields(cast("type[Any]", kind)))
 
 
 @cache

@@ -189,7 +189,7 @@ class Cue(NamedTuple):
     def search(self, query: str, lowered: str | None) -> re.Match[str] | None:
         """Find the phrases in a query; `lowered` is the query in lower case if it is ASCII."""
         # Most cues are in no query, and looking for a few plain strings is ten times as quick as the pattern.
-        if lowered is not None and self.needed and not any([begin in lowered for begin in self.needed]):
+        if lowered is not None and self.needed and not any(map(lowered.__contains__, self.needed)):
             return None
         return self.pattern.search(query)
 
@@ -214,9 +214,7 @@ def _opens(weight: int, *phrases: str) -> Cue:
     courtesy = (
         r"(?:(?:please|could you|can you|can we|could we|how (?:to|do i|do we|should i|should we|can i)|let us) )*"
     )
-    return Cue(
-        weight, re.compile(rf"^\W*{courtesy}(?:{_pattern(phrases)})\b", re.IGNORECASE), _find_needed(phrases)
-    )
+    return Cue(weight, re.compile(rf"^\W*{courtesy}(?:{_pattern(phrases)})\b", re.IGNORECASE), _find_needed(phrases))
 
 
 def _case_sensitive_cue(weight: int, pattern: str) -> Cue:

@@ -8,12 +8,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Row,
     Select,
     and_,
     bindparam,
@@ -269,7 +269,7 @@ class Memories(Repository):
         """Who wrote these memories; an id that is not there is absent."""
         return {
             memory_id: Authorship(read_author(name, written_with, metadata), superseded_at is None)
-            for memory_id, name, written_with, metadata, superseded_at in self._rows(_AUTHORS, ids=list(ids))
+            for memory_id, name, written_with, metadata, superseded_at in self._tuples(_AUTHORS, ids=list(ids))
         }
 
     def by_source(self, source_id: str) -> list[MemoryRecord]:
@@ -501,29 +501,30 @@ class Edges(Repository):
         seeds = {memory_id: Reached(memory_id, memory_id, 0, 1.0, (memory_id,)) for memory_id in memory_ids}
         best: dict[str, Reached] = {}
         frontier = seeds
-        for _ in range(hops):
+        for hop in range(hops):
+            if hop:
+                frontier = {reached.memory_id: reached for reached in _strongest_first(frontier.values())[:limit]}
             frontier = self._step_from(frontier, seeds.keys() | best.keys())
             best |= frontier
-            frontier = {neighbour.memory_id: neighbour for neighbour in sorted(frontier.values(), key=_rank)[:limit]}
-        return sorted(best.values(), key=_rank)[:limit]
+        return _strongest_first(best.values())[:limit]
 
     def stances(self, memory_ids: Sequence[str]) -> list[Stance]:
         """What contradicts or supports one of these memories, or is by it; strongest first, each edge once."""
-        rows = self._rows(_STANCES, ids=list(memory_ids))
-        found = dict.fromkeys(tuple(row) for row in rows)
+        found = dict.fromkeys(map(tuple, self._tuples(_STANCES, ids=list(memory_ids))))
         return [Stance(source, target, _KINDS[kind], evidence) for source, target, kind, evidence in found]
 
     def _step_from(self, frontier: dict[str, Reached], known: Collection[str]) -> dict[str, Reached]:
         """Return the memories one edge further that are not known yet, each with the strongest way to it."""
         best: dict[str, Reached] = {}
-        for near, far, edge_strength in self._rows(_STEPS, ids=list(frontier)) if frontier else ():
+        for near, far, edge_strength in self._tuples(_STEPS, ids=list(frontier)) if frontier else ():
             if far in known:
                 continue
             start, held = frontier[near], best.get(far)
             strength = start.strength * edge_strength * DECAY
             if held is None or strength >= held.strength:
                 step = Reached(far, start.seed, start.hops + 1, strength, (*start.path, far))
-                if held is None or _rank(step) < _rank(held):
+                # Of two ways that are as strong, the one whose path comes first by ids.
+                if held is None or strength > held.strength or step.path < held.path:
                     best[far] = step
         return best
 
@@ -542,5 +543,8 @@ class Edges(Repository):
         return int(self._connection.execute(counted).scalar_one())
 
 
-def _rank(step: Reached) -> tuple[float, str, tuple[str, ...]]:
-    return (-step.strength, step.memory_id, step.path)
+def _strongest_first(reached: Iterable[Reached]) -> list[Reached]:
+    """By strength, then by id: two stable sorts, since a key of both would be a call in Python for each."""
+    by_id = sorted(reached, key=itemgetter(0))
+    by_id.sort(key=itemgetter(3), reverse=True)
+    return by_id
