@@ -51,8 +51,8 @@ from assay.memory.saving.neighbours import compare_texts, share_taken_over
 from assay.memory.saving.spam_filter import find_stuffing, match_orders
 from assay.memory.saving.subjects import Labelled
 from assay.memory.searching.channels import Precise, inverse_frequencies
+from assay.memory.searching.modes import choose_mode
 from assay.memory.searching.options import SearchOptions
-from assay.memory.searching.pipeline import choose_mode
 from assay.memory.searching.query import classify_intent, full_text_query, parse
 from assay.metrics.spec import parse_specs
 from assay.models.structured import UnreadableReply

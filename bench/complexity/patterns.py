@@ -232,7 +232,7 @@ _OF_SENTENCES = (
 """Patterns of `text/facts.py` that are given one sentence of at most 400 characters."""
 
 BOUNDED: Mapping[str, str] = {
-    "memory/searching/pipeline.py:_EXACT": "choose the mode of a search",
+    "memory/searching/modes.py:_EXACT": "choose the mode of a search",
     "text/questions.py:_AND": "read a question",
     "text/questions.py:_BETWEEN": "read a question",
     "text/questions.py:_KINDS": "read a question",

@@ -18,7 +18,7 @@ HERE, THERE = LogPosition("e", 1), LogPosition("e", 2)
 
 def row(number: int, memory: int) -> Candidate:
     of_it = CandidateMemory(f"m_{memory}", memory, "normal", "", "", "", 0.5, "[]", "[]", 0.0, 0.0, None)
-    return Candidate.of((number, of_it.id, 0, 1), of_it)
+    return Candidate(number, of_it.id, 0, 1, of_it, f"{of_it.id}#0")
 
 
 def test_what_was_read_is_there_and_nothing_else() -> None:
@@ -132,3 +132,16 @@ def test_a_snapshot_older_than_the_index_reads_its_own_rows(store: Store, scope:
         with store.reading(scope) as newer:
             assert indexes.view(newer).candidates([number])[0].memory.confidence == 0.125
         assert indexes.view(older).candidates([number])[0].memory.confidence != 0.125
+
+
+def test_first_rows_and_memories_are_known_by_memory_and_leave_with_their_rows() -> None:
+    kept = KeptRows(HERE)
+    further = row(2, 1)._replace(position=1)
+    kept.add([further, row(3, 2)], HERE)
+    assert kept.first_among(["m_1", "m_2"]) == {"m_2": row(3, 2)}
+    assert dict(kept.memories) == {1: further.memory, 2: row(3, 2).memory}
+    kept.add([row(1, 1)], HERE)
+    assert kept.first_among(["m_1", "m_2"]) == {"m_1": row(1, 1), "m_2": row(3, 2)}
+    kept.advance(THERE, touched=[1, 2])
+    assert kept.first_among(["m_1", "m_2"]) == {"m_2": row(3, 2)}
+    assert dict(kept.memories) == {2: row(3, 2).memory}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from tests.storage import samples
 
@@ -124,3 +126,38 @@ def test_around_never_leaves_the_tenant(store: Store, scope: Scope) -> None:
     joined(store, Scope(tenant="other"), ("m_a", "m_z", 1.0), ("m_b", "m_y", 1.0))
     with store.reading(scope) as work:
         assert [one.memory_id for one in work.edges.around(["m_a"])] == ["m_b"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_strongest_ways_are_those_of_a_plain_walk(store: Store, scope: Scope, seed: int) -> None:
+    rng = random.Random(seed)
+    ids = [f"m_{number}" for number in range(12)]
+    keep_memories(store, scope, *ids)
+    pairs = [(rng.choice(ids), rng.choice(ids)) for _ in range(30)]
+    # Few strengths, so that ways are often as strong as each other.
+    edges = [samples.edge(one, other, strength=rng.choice([0.25, 0.5, 1.0])) for one, other in dict.fromkeys(pairs)]
+    with store.writing(scope) as work:
+        for edge in edges:
+            work.edges.put(edge)
+    with store.reading(scope) as work:
+        for limit in (3, 100):
+            assert work.edges.around(ids[:2], limit=limit) == walk_plainly(edges, ids[:2], limit)
+
+
+def walk_plainly(edges: list[Edge], seeds: list[str], limit: int) -> list[Reached]:
+    def rank(reached: Reached) -> tuple[float, str, tuple[str, ...]]:
+        return -reached.strength, reached.memory_id, reached.path
+
+    frontier = {seed: Reached(seed, seed, 0, 1.0, (seed,)) for seed in seeds}
+    best: dict[str, Reached] = {}
+    for _ in range(2):
+        ways = [(edge.source_id, edge.target_id, edge.strength) for edge in edges]
+        steps = [
+            Reached(far, at.seed, at.hops + 1, at.strength * strength * 0.5, (*at.path, far))
+            for near, far, strength in [*ways, *((far, near, strength) for near, far, strength in ways)]
+            if (at := frontier.get(near)) is not None and far not in seeds and far not in best
+        ]
+        fresh = {step.memory_id: step for step in sorted(steps, key=rank, reverse=True)}
+        best |= fresh
+        frontier = {step.memory_id: step for step in sorted(fresh.values(), key=rank)[:limit]}
+    return sorted(best.values(), key=rank)[:limit]

@@ -82,8 +82,8 @@ def test_candidates_carry_what_ranking_wants_to_know(store: Store, scope: Scope)
         "updated_at": START.timestamp(), "valid_from": START.timestamp(), "superseded_at": samples.AT.timestamp(),
     }  # fmt: skip
     assert {name: getattr(first.memory, name) for name in wanted} == wanted
-    told_of = told._replace(written_by="", written_with="", metadata={})
-    assert told_of == ShownPassage(1, "T", "A > B", "Note m_1", "ops/a.md", START, samples.AT, "", "", {})
+    told_of = told._replace(written_by="", written_with="", stored_metadata="{}")
+    assert told_of == ShownPassage(1, "T", "A > B", "Note m_1", "ops/a.md", START, samples.AT, "", "", "{}")
     assert (last.number, last.memory.id, last.position, last.memory.superseded_at) == (3, "m_2", 1, None)
 
 
@@ -179,3 +179,22 @@ def test_the_current_version_of_a_source_is_the_newest_that_still_holds(store: S
         assert work.memories.current_of_source("s") is None
         work.memories.add(note("m_2", source_id="s", version=2))
         assert work.memories.current_of_source("s") == note("m_2", source_id="s", version=2)
+
+
+def test_candidates_by_the_memories_an_index_knows_are_the_same(store: Store, scope: Scope) -> None:
+    with store.writing(scope) as work:
+        work.memories.add_many([samples.embedded("m_b", "one", "two"), samples.embedded("m_a", "three")])
+    with store.reading(scope) as work:
+        expected = sorted(work.passages.candidates([1, 2, 3]))
+        known = {row.memory.number: row.memory for row in expected}
+        right = {row.number: row.memory.number for row in expected}
+        # Nothing known, one known, all known; a passage that is gone; an index that is wrong.
+        for owners, there in (
+            (right, {}),
+            (right, {1: known[1]}),
+            (right, known),
+            ({**right, 99: 1}, {}),
+            ({1: 2, 2: -1, 3: 77}, known),
+        ):
+            assert sorted(work.passages.candidates_of(owners, there)) == expected
+        assert work.passages.candidates_of({}, known) == []

@@ -19,8 +19,9 @@ from assay.index.base import Base, Row
 from assay.index.columns import Fact, Folders, Mask, Whole, find, make_table, mark_removed, passes
 from assay.index.scoring import MeasuredVectors, idf
 from assay.index.tail import Passage, Reader, Tail, TailView
+from assay.index.vectors import PassingRows
 from assay.records import Change, Filters, LogPosition, RowKind
-from assay.storage import Candidate
+from assay.storage import Candidate, CandidateMemory
 
 # --- Cached rows and words of passages, kept until the change log names them ---
 #
@@ -42,6 +43,10 @@ class KeptRows:
         self._most = most
         self._most_letters = most_letters
         self._rows: dict[int, Candidate] = {}
+        self._firsts: dict[str, Candidate] = {}
+        """Those of the rows that are the first of their memory, by memory."""
+        self._memories: dict[int, CandidateMemory] = {}
+        """Memories of the rows, by number; some may be missing."""
         self._words: dict[int, str] = {}
         self._letters = 0
         self._lock = threading.Lock()
@@ -51,13 +56,26 @@ class KeptRows:
         rows = self._rows
         return {number: row for number in numbers if (row := rows.get(number)) is not None}
 
+    @property
+    def memories(self) -> Mapping[int, CandidateMemory]:
+        """Memories of rows that are here, by number; some may be missing."""
+        return self._memories
+
+    def first_among(self, memory_ids: Iterable[str]) -> dict[str, Candidate]:
+        """The first rows of those of these memories whose first row is here."""
+        firsts = self._firsts
+        return {memory_id: row for memory_id in memory_ids if (row := firsts.get(memory_id)) is not None}
+
     def add(self, rows: Sequence[Candidate], position: LogPosition) -> None:
         """Keep rows of a snapshot at this position of the log."""
         with self._lock:
             if position != self._position:
                 return
             for row in rows:
-                self._rows.setdefault(row.number, row)
+                kept = self._rows.setdefault(row.number, row)
+                self._memories.setdefault(kept.memory.number, kept.memory)
+                if kept.position == 0:
+                    self._firsts[kept.memory_id] = kept
             if len(self._rows) > self._most:
                 self._drop(list(islice(self._rows, len(self._rows) - self._most // 2)))
 
@@ -89,13 +107,18 @@ class KeptRows:
 
     def _drop(self, numbers: Iterable[int]) -> None:
         for number in numbers:
-            self._rows.pop(number, None)
+            row = self._rows.pop(number, None)
+            if row is not None:
+                self._memories.pop(row.memory.number, None)
+                if row.position == 0:
+                    self._firsts.pop(row.memory_id, None)
             self._letters -= len(self._words.pop(number, ""))
 
 
 # --- The state: a base, which of it is still true, and the tail; never changed once made ---
 
 _FILTERS_KEPT = 64
+_FREQUENCIES_KEPT = 10_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -126,6 +149,10 @@ class State:
     kept: KeptRows = field(repr=False, compare=False)
     """Rows that searches have read; those of the newest state, whichever state this is."""
     _known: dict[Filters, Allowed] = field(default_factory=dict, repr=False)
+    _vector_rows: dict[Allowed, PassingRows] = field(default_factory=dict, repr=False, compare=False)
+    """The vectors of the base that pass a filter, by filter."""
+    _frequencies: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
+    """How many passages hold a stem, as far as searches asked: one search asks four times for each of its stems."""
     samples: dict[Allowed | None, MeasuredVectors] = field(default_factory=dict, repr=False, compare=False)
     """Even samples of the vectors that pass a filter, by filter; views fill it."""
 
@@ -188,13 +215,34 @@ class State:
         """A filter's passages, or every one."""
         return self.alive if allowed is None else allowed
 
-    @property
+    def find_vector_rows(self, passing: Allowed) -> PassingRows:
+        """Return which vectors of the base pass a filter; kept, since it takes a look at all of them."""
+        found = self._vector_rows.get(passing)
+        if found is None:
+            if self.base.vectors is None:
+                raise ValueError("a base without vectors has no rows of them")
+            found = self.base.vectors.find_rows(passing.base)
+            if len(self._vector_rows) >= _FILTERS_KEPT:
+                self._vector_rows.clear()
+            self._vector_rows[passing] = found
+        return found
+
+    @cached_property
     def statistics_count(self) -> int:
         """The documents that frequencies are counted in: until folded, a changed passage counts twice."""
         return self.base.count + int(np.count_nonzero(self.tail.alive))
 
     def frequency(self, stem: str) -> int:
         """How many of them hold a stem."""
+        found = self._frequencies.get(stem)
+        if found is None:
+            found = self._count(stem)
+            if len(self._frequencies) >= _FREQUENCIES_KEPT:
+                self._frequencies.clear()
+            self._frequencies[stem] = found
+        return found
+
+    def _count(self, stem: str) -> int:
         places, _ = self.tail.postings.of(stem, self.tail.count)
         of_tail = int(np.count_nonzero(self.tail.alive[places]))
         return of_tail + (0 if self.base.lexical is None else self.base.lexical.frequency(stem))
@@ -205,7 +253,7 @@ class State:
         held = {stem: self.frequency(stem) for stem, weight in terms.items() if weight > 0.0}
         return {stem: terms[stem] * idf(total, frequency) for stem, frequency in held.items() if frequency}
 
-    @property
+    @cached_property
     def average_length(self) -> float:
         """The base's, so that both score alike; without a base the tail's own."""
         if self.base.lexical is not None and self.base.lexical.count:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,6 +37,13 @@ _PAGES_WAITING = 4
 """Pages of vectors that may wait for the graph."""
 
 
+class PassingRows(NamedTuple):
+    """Which vectors of a base pass a filter."""
+
+    mask: Mask
+    count: int
+
+
 class VectorBase:
     """Vectors that no longer change, all of one model."""
 
@@ -52,10 +60,16 @@ class VectorBase:
         """`hnsw` or `exact`."""
         return "exact" if self._graph is None else "hnsw"
 
-    def nearest(self, query: Query, limit: int, passing: Mask, *, exact: bool = False) -> tuple[Whole, Scores]:
-        """The nearest passing places and their cosines."""
+    def find_rows(self, passing: Mask) -> PassingRows:
+        """Return the vectors of the places that pass; it takes a look at every vector."""
         rows = passing[self.places]
-        count = int(np.count_nonzero(rows))
+        return PassingRows(rows, int(np.count_nonzero(rows)))
+
+    def nearest(
+        self, query: Query, limit: int, passing: Mask | PassingRows, *, exact: bool = False
+    ) -> tuple[Whole, Scores]:
+        """The nearest passing places and their cosines."""
+        rows, count = passing if isinstance(passing, PassingRows) else self.find_rows(passing)
         if not count or limit < 1:
             return np.zeros(0, np.int64), np.zeros(0)
         if self._graph is not None and not exact and count > self._options.exact_below:
@@ -76,7 +90,7 @@ class VectorBase:
             with self._turn:
                 graph.expansion_search = self._options.expansion_for(fetch)  # type: ignore[misc]  # its setter has no type
                 keys = graph.search(query, fetch, threads=1).keys.astype(np.int64)
-            kept = np.sort(keys[rows[keys]])
+            kept = np.sort(keys if count == len(rows) else keys[rows[keys]])
             if len(kept) >= limit:
                 return self.places[kept], scoring.cosines(self.matrix[kept], query)
             fetch *= 2

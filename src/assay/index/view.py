@@ -6,7 +6,7 @@ come from the snapshot then, so a passage that it does not hold yet is simply no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -86,9 +86,23 @@ class View:
         wanted = set(numbers)
         found = self._state.kept.among(wanted)
         if len(found) < len(wanted):
-            read = self._work.passages.candidates(sorted(wanted - found.keys()))
+            missing = sorted(wanted - found.keys())
+            owners = self._state.memories_of(np.array(missing, np.int64)).tolist()
+            known = self._state.kept.memories
+            read = self._work.passages.candidates_of(dict(zip(missing, owners, strict=True)), known)
             self._state.kept.add(read, self._standing)
             found |= {row.number: row for row in read}
+        return found
+
+    def first_rows(self, memory_ids: Collection[str]) -> dict[str, Candidate]:
+        """The row of the first passage of each of these memories, by memory; one without passages is left out."""
+        if self._standing != self._state.position:
+            return {row.memory_id: row for row in self._work.passages.first_candidates(memory_ids)}
+        found = self._state.kept.first_among(memory_ids)
+        if missing := [memory_id for memory_id in memory_ids if memory_id not in found]:
+            read = self._work.passages.first_candidates(missing)
+            self._state.kept.add(read, self._standing)
+            found |= {row.memory_id: row for row in read}
         return found
 
     def words(self, numbers: Sequence[int]) -> dict[int, str]:
@@ -150,7 +164,7 @@ class View:
         state, passing = self._state, self._state.passing(allowed)
         parts = [self._nearest_of_tail(query, limit, passing)]
         if state.base.vectors is not None:
-            places, scores = state.base.vectors.nearest(query, limit, passing.base, exact=exact)
+            places, scores = state.base.vectors.nearest(query, limit, state.find_vector_rows(passing), exact=exact)
             parts.append(Scored(state.base.numbers[places], scores))
         return best(parts, limit, digits=COSINE_DIGITS)
 

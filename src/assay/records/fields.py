@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum, StrEnum
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from assay.errors import BadValue
 
 # --- Apply the rules to the fields of a frozen record ---
 
 Choice = TypeVar("Choice", bound=StrEnum)
+Record = TypeVar("Record")
 Rule = Callable[[Any, str], Any]
 
 
@@ -40,6 +41,23 @@ def allow(record: object, rule: Rule, *fields: str) -> None:
     for field in fields:
         if getattr(record, field) is not None:
             require(record, rule, field)
+
+
+def make_checked(kind: type[Record], **given: Any) -> Record:
+    """Make a record, with a value for every field, of values that were checked before; its own checks do not run.
+
+    Only for values that Assay itself read from the store or made in this process: a search makes hundreds of them.
+    """
+    made = object.__new__(kind)
+    for name, put in _setters(cast("Hashable", kind)):
+        put(made, given[name])
+    return made
+
+
+@cache
+def _setters(kind: Hashable) -> tuple[tuple[str, Callable[[Any, Any], None]], ...]:
+    """The fields of a record, each with what sets it: a frozen record has no other way."""
+    return tuple((field.name, getattr(kind, field.name).__set__) for field in fields(cast("type[Any]", kind)))
 
 
 @cache

@@ -6,12 +6,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -97,7 +99,18 @@ class Author:
 def author_of(written_by: str, written_with: str, metadata: Mapping[str, Any]) -> Author:
     """Return the author of a memory from its stored fields. Only this function decides between person and program."""
     automated = metadata.get(RESERVED, {}).get("automated", False) and written_with != INGESTED_WITH
-    return Author(name=written_by, kind=AuthorKind.PROGRAM if automated else AuthorKind.PERSON)
+    return _make_author(written_by, AuthorKind.PROGRAM if automated else AuthorKind.PERSON)
+
+
+def read_author(written_by: str, written_with: str, stored_metadata: str) -> Author:
+    """The same from metadata as they are stored, as JSON; they are read only if they may name a program."""
+    return author_of(written_by, written_with, json.loads(stored_metadata) if '"automated"' in stored_metadata else {})
+
+
+@lru_cache(maxsize=1_024)
+def _make_author(name: str, kind: AuthorKind) -> Author:
+    """One object for each author: few write, and every result names who wrote it."""
+    return Author(name=name, kind=kind)
 
 
 class EdgeKind(StrEnum):

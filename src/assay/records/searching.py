@@ -50,6 +50,7 @@ class Channel(StrEnum):
         return _ADDED.get(name)
 
 
+_BUILTIN = tuple(Channel)
 _ADDED: dict[str, Channel] = {}
 """Channels that packages and programs added. Iterating over `Channel` gives the built-in ones only."""
 _LOADERS: list[Callable[[str], object]] = []
@@ -73,7 +74,8 @@ def load_channels_by(loader: Callable[[str], object]) -> None:
 def in_channel_order(channels: Iterable[Channel]) -> list[Channel]:
     """Return channels as they are listed everywhere: the built-in ones in their order, then the others by name."""
     given = set(channels)
-    return [*(channel for channel in Channel if channel in given), *sorted(given - set(Channel))]
+    builtin = [channel for channel in _BUILTIN if channel in given]
+    return builtin if len(builtin) == len(given) else [*builtin, *sorted(given.difference(_BUILTIN))]
 
 
 MATCH_TRIGGERS = "memory_match_triggers"

@@ -92,6 +92,9 @@ class Json(TypeDecorator[Any]):
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002 - signature is SQLAlchemy's
         """From the text that was stored."""
+        if value == "{}":
+            # Most memories have no metadata.
+            return {}
         return None if value is None else json.loads(value)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assay.memory.searching import pipeline
+from assay.memory.searching import modes
 from assay.memory.searching.fusion import replay
 from assay.memory.searching.options import SearchOptions
 from assay.metrics.indexing import describe_index, index_coverage
@@ -103,7 +103,7 @@ class SearchHistory:
 
     def _expands(self, request: SearchRequest, result: SearchResult) -> bool:
         identity = request.session_id or self.scope.principal
-        planned = pipeline.plan_mode(result.mode, SearchOptions()).expand
+        planned = modes.plan_mode(result.mode, SearchOptions()).expand
         return planned and self.engine.flag_states(self.scope).enabled("query_expansion", identity)
 
     def _only_expanded(self, searched: EngineSearch) -> tuple[str, ...]:

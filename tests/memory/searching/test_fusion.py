@@ -153,3 +153,11 @@ def test_lists_that_come_one_after_the_other_are_fused_as_if_they_came_together(
             so_far = {channel: lists[channel] for channel in list(Channel)[: last + 1] if channel in lists}
             found = in_theirs(so_far)
         assert found == whole
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.sampled_from([-0.5, 0.0, 0.25, 0.5]))))
+def test_a_channel_is_ordered_as_one_sort_by_score_and_key_would(found: list[tuple[int, float]]) -> None:
+    best: dict[int, float] = {}
+    for number, score in found:
+        best[number] = max(score, best.get(number, score))
+    assert order_channel(found) == sorted(best.items(), key=lambda one: (-one[1], one[0]))

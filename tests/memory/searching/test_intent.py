@@ -61,3 +61,18 @@ def test_every_kind_has_cues() -> None:
 def test_any_text_has_a_kind_and_always_the_same(query: str) -> None:
     assert classify_intent(query) == classify_intent(query)
     assert classify_intent(query).intent in Intent
+
+
+@given(
+    st.one_of(
+        st.sampled_from([query for kinds in (SEEN, HELD_OUT) for queries in kinds.values() for query in queries]),
+        st.lists(
+            st.sampled_from(["FIX", "what", "does", "not", "keeps failing", "api contract", "-", "Why", "we"])
+        ).map(" ".join),
+        st.text(max_size=60),
+    )
+)
+def test_the_quick_look_for_a_cue_never_hides_what_its_pattern_finds(query: str) -> None:
+    lowered = query.lower() if query.isascii() else None
+    for cue in (cue for cues in CUES.values() for cue in cues):
+        assert (cue.search(query, lowered) is None) == (cue.pattern.search(query) is None), cue

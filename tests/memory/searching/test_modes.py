@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.memory.searching.options import SearchOptions
-from assay.memory.searching.pipeline import (
+from assay.memory.searching.modes import (
     ModeChoice,
     PressureReading,
     SearchPlan,
@@ -13,6 +12,7 @@ from assay.memory.searching.pipeline import (
     plan_mode,
     read_pressure,
 )
+from assay.memory.searching.options import SearchOptions
 from assay.records import Channel, Mode, Pressure, SearchRequest
 
 

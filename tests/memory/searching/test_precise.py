@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.memory.searching.channels import Precise, inverse_frequencies, inverse_frequency
+from assay.memory.searching.channels import Precise, _find_places, inverse_frequencies, inverse_frequency
 from assay.memory.searching.query import parse
 from assay.storage.full_text import AnalysedPassage
 
@@ -123,3 +123,9 @@ def test_a_passage_with_all_terms_beats_every_passage_that_lacks_one(title: list
     passage = AnalysedPassage(1, " ".join(title), "", " ".join(body))
     score = Precise(parsed, FLAT).score(passage.lines())
     assert (score >= 0.5) == (parsed.term_set <= {*title, *body})
+
+
+@given(st.lists(st.sampled_from(["a", "b", "ab", "ba", "cc"])), st.sets(st.sampled_from(["a", "b", "ab", "cc"])))
+def test_places_are_those_of_a_field_that_is_taken_apart(words: list[str], terms: set[str]) -> None:
+    expected = [(place, f" {word} ") for place, word in enumerate(words) if word in terms]
+    assert _find_places(f" {' '.join(words)} ", [f" {term} " for term in sorted(terms)]) == expected

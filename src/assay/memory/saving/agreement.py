@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise, product
 from typing import NamedTuple
 
@@ -236,6 +236,7 @@ _METRES = {"feet": 0.3048, "foot": 0.3048, "inches": 0.0254, "miles": 1609.344, 
 _LENGTH = re.compile(rf"\b(\d{{1,9}}(?:\.\d{{1,9}})?|{'|'.join(NUMBER_WORDS)}) ({'|'.join(_METRES)})\b", re.IGNORECASE)
 
 
+@lru_cache(maxsize=512)
 def _spell_out(text: str) -> str:
     """Write times that are words as numbers, English measures in metres, and words with a hyphen in lower case."""
     for pattern, number in _SPELLINGS:

@@ -198,10 +198,16 @@ class Vocabulary:
             if stem.isalpha()
             for length in range(SHORTEST_ROOT, min(len(stem), LONGEST_ROOT))
         }
+        self._covered: dict[str, bool] = {}
+        """What was asked before: a note is held against several, and each time in four ways."""
 
     def covers(self, stem: str) -> bool:
         """Whether the note has the word, one of the same root, or a synonym."""
-        return self.has(stem) or not self._stems.isdisjoint(SYNONYMS.get(stem, ()))
+        known = self._covered.get(stem)
+        if known is None:
+            known = self.has(stem) or not self._stems.isdisjoint(SYNONYMS.get(stem, ()))
+            self._covered[stem] = known
+        return known
 
     def has(self, stem: str) -> bool:
         """Whether the note has the word or one of the same root."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from assay.memory.saving.coverage import Vocabulary
 from assay.text.terms import stems_of
@@ -126,7 +127,8 @@ def _only_here(opening: Iterable[str], other: Vocabulary) -> list[str]:
     return [stem for stem in opening if stem not in FUNCTION_WORDS and stem not in ANYBODY and not other.has(stem)]
 
 
-def words_of_note(title: str, triggers: Sequence[str], body: Wording) -> Vocabulary:
-    """Return all words of a note: its text and its labels."""
+@lru_cache(maxsize=128)
+def words_of_note(title: str, triggers: tuple[str, ...], body: Wording) -> Vocabulary:
+    """Return all words of a note: its text and its labels; made once for a note that is held against several."""
     labels = (wording(label).stems for label in (title, *triggers))
     return Vocabulary(body.stems.union(*labels) - FUNCTION_WORDS)

@@ -3,7 +3,8 @@
 Read `searcher` first, then `pipeline`.
 
 - `searcher`: takes a request, returns the result, and logs it.
-- `pipeline`: chooses the mode and runs the stages in their order.
+- `modes`: how much work a search does, by its question and by token pressure.
+- `pipeline`: runs the stages in their order.
 - `options`: every number that steers a search.
 - `query`: the words of the question, its intent, and expansion.
 - `candidates`: which passages a search may return, and what the channels find.

@@ -121,7 +121,7 @@ def boost_tier(tier: Tier, options: SearchOptions) -> Boost | None:
 
 def combine_boosts(boosts: Iterable[Boost], bound: float) -> float:
     """The factor of all boosts together, from 1 / bound to bound."""
-    return min(max(math.prod(boost.factor for boost in boosts), 1.0 / bound), bound)
+    return min(max(math.prod([boost.factor for boost in boosts]), 1.0 / bound), bound)
 
 
 def order_by_boosted_score(scores: Sequence[float], factors: Sequence[float]) -> list[int]:
@@ -165,6 +165,7 @@ def _share(name: str, value: float) -> float:
 # itself.
 
 DAY_S = 86_400.0
+_RAISED = frozenset({Tier.CRITICAL.value, Tier.IMPORTANT.value})
 Enabled = Callable[[str], bool]
 
 
@@ -255,28 +256,28 @@ class Booster:
         return min(math.prod(1.0 + strength for strength in strengths), options.boost_bound)
 
     def boosts(self, row: Candidate) -> tuple[Boost, ...]:
-        """Return every boost that applies to a memory."""
-        options = self._options
-        found = (
-            boost_session(self._around.attention.get(row.memory_id, 0.0), options.session_strength),
-            self._causal(row.memory_id),
-            boost_coactivation(self._around.together.get(row.memory_id, 0.0), options.coactivation_strength),
-            self._boost_by_learned_triggers(row),
-            self._confidence(row),
-            boost_context_type(self._request.context_type, row.memory.context_type, options.context_strength),
-            boost_recency(
-                (self._now - row.memory.updated_at) / DAY_S,
-                options.recency_half_life_days,
-                options.recency_strength,
-            ),
-            boost_tier(Tier(row.memory.tier), options) if self._tiers else None,
+        """Return every boost that applies to a memory. What says nothing in this search is not asked at all."""
+        options, around, memory = self._options, self._around, row.memory
+        recency = boost_recency(
+            (self._now - memory.updated_at) / DAY_S, options.recency_half_life_days, options.recency_strength
         )
-        return tuple(boost for boost in found if boost is not None)
+        found = (
+            boost_session(around.attention.get(memory.id, 0.0), options.session_strength) if around.attention else None,
+            self._causal(memory.id) if memory.id in around.neighbours else None,
+            boost_coactivation(around.together.get(memory.id, 0.0), options.coactivation_strength)
+            if around.together
+            else None,
+            self._boost_by_learned_triggers(row) if self._learned and memory.id in around.learned else None,
+            # Neutral confidence has the factor 1, whatever votes say.
+            self._confidence(row) if memory.confidence != NEUTRAL_CONFIDENCE else None,
+            boost_context_type(self._request.context_type, memory.context_type, options.context_strength),
+            recency,
+            boost_tier(Tier(memory.tier), options) if self._tiers and memory.tier in _RAISED else None,
+        )
+        return tuple([boost for boost in found if boost is not None])
 
     def _causal(self, memory_id: str) -> Boost | None:
-        found = self._around.neighbours.get(memory_id)
-        if found is None:
-            return None
+        found = self._around.neighbours[memory_id]
         return boost_causal(found.score, found.hops, self._options.causal_strength)
 
     def _confidence(self, row: Candidate) -> Boost | None:
@@ -285,9 +286,7 @@ class Booster:
         return boost_confidence(trust, raised=here, negative_feedback=self._negative)
 
     def _boost_by_learned_triggers(self, row: Candidate) -> Boost | None:
-        if not self._learned:
-            return None
-        held = self._around.learned.get(row.memory_id, {})
+        held = self._around.learned[row.memory_id]
         matched = {term: belief for term, belief in held.items() if normalise_phrase(term) in self._runs}
         belief = max(matched.values(), default=0.0)
         return boost_learned_triggers(

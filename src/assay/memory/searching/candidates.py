@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
@@ -489,10 +489,16 @@ class Gathering:
             if row is not None and row.memory_id in wanted:
                 best.setdefault(row.memory_id, passage.number)
         if others := wanted - best.keys():
-            firsts = self._ask.work.passages.first_candidates(others)
-            best |= {row.memory_id: row.number for row in firsts}
-            self._take({row.number: row for row in firsts})
+            firsts = self._first_rows(others)
+            best |= {memory_id: row.number for memory_id, row in firsts.items()}
+            self._take({row.number: row for row in firsts.values()})
         return [(best[memory], score) for memory, score in memories if memory in best]
+
+    def _first_rows(self, memory_ids: Collection[str]) -> dict[str, Candidate]:
+        """The row of the first passage of each of these memories."""
+        if self._ask.view is not None:
+            return self._ask.view.first_rows(memory_ids)
+        return {row.memory_id: row for row in self._ask.work.passages.first_candidates(memory_ids)}
 
     def _fetch(self, fused: Sequence[FusedPassage[int]]) -> None:
         """The rows of these passages, in one query."""

@@ -128,6 +128,7 @@ class Precise:
             # Most fields say each term once: the stretch goes from the first of them to the last.
             if places == [line.rfind(term) for term in here]:
                 return line.count(" ", min(places), max(places)) + 1
+            return _shortest_stretch(_find_places(line, here), len(here))
         return _shortest_stretch(self._places(line), len(here))
 
 
@@ -168,6 +169,25 @@ def _shortest_stretch(places: Sequence[tuple[int, str]], different: int) -> int:
                 if shortest == different:
                     break
     return shortest
+
+
+def _find_places(line: str, terms: Sequence[str]) -> list[tuple[int, str]]:
+    """Where these terms stand in a field, by the number of words before, in order; without taking the field apart."""
+    found: list[tuple[int, str]] = []
+    for term in terms:
+        at = line.find(term)
+        while at >= 0:
+            found.append((at, term))
+            # The space behind a word is the one before the next.
+            at = line.find(term, at + len(term) - 1)
+    found.sort()
+    places: list[tuple[int, str]] = []
+    words = before = 0
+    for at, term in found:
+        words += line.count(" ", before, at)
+        before = at
+        places.append((words, term))
+    return places
 
 
 def _in_line(words: Sequence[str]) -> str:

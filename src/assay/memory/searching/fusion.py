@@ -113,7 +113,7 @@ class Ordered(Protocol):
 
 Key = TypeVar("Key", bound=Ordered)
 
-_KEY, _FUSED = itemgetter(0), attrgetter("fused")
+_KEY, _SECOND, _FUSED = itemgetter(0), itemgetter(1), attrgetter("fused")
 
 
 Ballot = tuple[Channel, int, float, float, float]
@@ -184,13 +184,16 @@ def replay(
 
 def order_channel(found: Iterable[tuple[Key, float]]) -> list[tuple[Key, float]]:
     """Order a channel's list by score, then by key; a passage that was found twice counts once, with its best score."""
-    by_score = sorted(found, key=_best_first)
+    by_score = _best_first(found)
     best = dict(reversed(by_score))
-    return by_score if len(best) == len(by_score) else sorted(best.items(), key=_best_first)
+    return by_score if len(best) == len(by_score) else _best_first(best.items())
 
 
-def _best_first(one: tuple[Key, float]) -> tuple[float, Key]:
-    return -one[1], one[0]
+def _best_first(found: Iterable[tuple[Key, float]]) -> list[tuple[Key, float]]:
+    """By score, then by key: two stable sorts, since a key of both would be a call in Python for each."""
+    by_key = sorted(found, key=_KEY)
+    by_key.sort(key=_SECOND, reverse=True)
+    return by_key
 
 
 def ceiling(ran: Iterable[Channel], method: FusionMethod, weights: Mapping[Channel, float], rrf_k: int = 60) -> float:
@@ -268,7 +271,6 @@ def _weight(channel: Channel, weights: Mapping[Channel, float]) -> float:
 # dozen what nobody would be shown. So the others count by what they have above the floor: the score of the first
 # passage behind the best `COUNTED`. Where there are no more than these, everything counts.
 
-_SCORE = itemgetter(1)
 COUNTED = 10
 """How many of the best passages can add to the score of their memory; the next one is the floor."""
 
@@ -333,7 +335,7 @@ def aggregate(
         for memory, only in first.items()
     ]
     # Stable: memories were met in the order of their best passages.
-    return sorted(found, key=_SCORE, reverse=True)
+    return sorted(found, key=_SECOND, reverse=True)
 
 
 def _aggregate_memory(

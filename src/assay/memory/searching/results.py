@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -38,6 +39,7 @@ from assay.records import (
     Hit,
     HitPassage,
     HopStep,
+    OutdatedFact,
     PassageScore,
     SearchRequest,
     SearchResult,
@@ -344,6 +346,7 @@ def explain_hit(one: Ranked, ranking: Ranking) -> Explanation:
 # A result that the session still has in view is named and not given again. Its place is taken only by a further result
 # above the relevance cut: holding something back never brings up something worse.
 
+_POSITION = attrgetter("position")
 PASSAGES = 3
 """A hit shows its best ones, in document order; its explanation counts them all."""
 
@@ -382,13 +385,8 @@ def finish_results(
     picked_ids = {ranked.row.memory_id for ranked in picked.fresh}
     facts = [fact for fact in ranking.facts if fact.memory_id in picked_ids]
     outdated = name_outdated(work, facts, request.filters.as_of)
-    hits = [
-        replace(
-            _hit(place, ranked, ranking, shown, explain=request.explain),
-            outdated=outdated.get(ranked.row.memory_id, ()),
-        )
-        for place, ranked in enumerate(picked.fresh, start=1)
-    ]
+    making = _HitMaking(ranking, shown, outdated, explain=request.explain)
+    hits = [making.make(place, ranked) for place, ranked in enumerate(picked.fresh, start=1)]
     budget = _budget(request)
     fitted = fit_budget(hits, budget, best_first=None if budget is None else _best_first(picked.fresh, ranking))
     unboosted = {ranked.row.memory_id: ranking.score_without_boosts(ranked) for ranked in picked.fresh}
@@ -476,42 +474,65 @@ def _pick_passages(one: Ranked) -> list[int]:
     return [passage.number for passage in one.memory.ranked[:PASSAGES]]
 
 
-def _hit(rank: int, one: Ranked, ranking: Ranking, shown: Mapping[int, ShownPassage], *, explain: bool) -> Hit:
-    memory, told = one.row.memory, shown[one.memory.best.number]
-    relevance = ranking.relevance.get(memory.id)
-    return Hit(
-        memory_id=memory.id,
-        rank=rank,
-        score=ranking.score(one),
-        title=told.title,
-        passages=_passages(one, ranking, shown),
-        best_position=ranking.rows[one.memory.best.number].position,
-        tier=Tier(memory.tier),
-        folder=memory.folder,
-        rel_path=told.rel_path,
-        tags=tuple(memory.tags),
-        channels=_channels(one),
-        updated_at=told.updated_at,
-        superseded_at=told.superseded_at,
-        author=told.author,
-        contradicts=ranking.contradictions.contradicts(memory.id),
-        contradicted_by=ranking.contradictions.contradictions_of(memory.id),
-        relevance=None if relevance is None else relevance.probability,
-        explanation=explain_hit(one, ranking) if explain else None,
-    )
+class _HitMaking:
+    """Makes the hits of one ranking."""
 
+    def __init__(
+        self,
+        ranking: Ranking,
+        shown: Mapping[int, ShownPassage],
+        outdated: Mapping[str, tuple[OutdatedFact, ...]],
+        *,
+        explain: bool,
+    ) -> None:
+        self._ranking = ranking
+        self._shown = shown
+        self._outdated = outdated
+        self._explain = explain
+        self._contradicted = ranking.contradictions.name_contradicted()
+        self._contradicting = ranking.contradictions.name_contradicting()
 
-def _passages(one: Ranked, ranking: Ranking, shown: Mapping[int, ShownPassage]) -> tuple[HitPassage, ...]:
-    rows = sorted((ranking.rows[number] for number in _pick_passages(one)), key=lambda row: row.position)
-    return tuple(
-        HitPassage(
-            position=row.position,
-            text=shown[row.number].text,
-            heading_path=shown[row.number].heading_path,
-            tokens=row.token_count,
+    def make(self, rank: int, one: Ranked) -> Hit:
+        """The hit of one result, at a rank from 1."""
+        ranking, memory, best = self._ranking, one.row.memory, one.memory.ranked[0].number
+        told, relevance = self._shown[best], ranking.relevance.get(memory.id)
+        return Hit(
+            memory_id=memory.id,
+            rank=rank,
+            score=ranking.score(one),
+            title=told.title,
+            passages=self._passages(one),
+            best_position=ranking.rows[best].position,
+            tier=Tier(memory.tier),
+            folder=memory.folder,
+            rel_path=told.rel_path,
+            tags=tuple(memory.tags),
+            channels=_channels(one),
+            updated_at=told.updated_at,
+            superseded_at=told.superseded_at,
+            author=told.author,
+            contradicts=self._contradicted.get(memory.id, ()),
+            contradicted_by=self._contradicting.get(memory.id, ()),
+            outdated=self._outdated.get(memory.id, ()),
+            relevance=None if relevance is None else relevance.probability,
+            explanation=explain_hit(one, ranking) if self._explain else None,
         )
-        for row in rows
-    )
+
+    def _passages(self, one: Ranked) -> tuple[HitPassage, ...]:
+        rows = [self._ranking.rows[number] for number in _pick_passages(one)]
+        if len(rows) > 1:
+            rows.sort(key=_POSITION)
+        return tuple(
+            [
+                HitPassage(
+                    position=row.position,
+                    text=(told := self._shown[row.number]).text,
+                    heading_path=told.heading_path,
+                    tokens=row.token_count,
+                )
+                for row in rows
+            ]
+        )
 
 
 def _channels(one: Ranked) -> tuple[Channel, ...]:

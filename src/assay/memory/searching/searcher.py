@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -24,18 +25,9 @@ from assay.flags import Flags, find_flag
 from assay.index import Indexes
 from assay.memory.searching.candidates import Embedded, embed_query
 from assay.memory.searching.channels import QueryVector
+from assay.memory.searching.modes import ModeChoice, PressureReading, choose_mode, plan_mode, read_pressure
 from assay.memory.searching.options import SearchOptions
-from assay.memory.searching.pipeline import (
-    Answer,
-    Asked,
-    ModeChoice,
-    Pipeline,
-    PressureReading,
-    Setting,
-    choose_mode,
-    plan_mode,
-    read_pressure,
-)
+from assay.memory.searching.pipeline import Answer, Asked, Pipeline, Setting
 from assay.memory.searching.query import classify_intent
 from assay.memory.searching.results import count_near_top
 from assay.memory.searching.trace import Failures, Guard, Stopwatch, Trace
@@ -56,6 +48,7 @@ from assay.records import (
     SearchResult,
     Telemetry,
 )
+from assay.records.fields import make_checked
 from assay.storage import Candidate, Store, Work
 
 # --- Constitutional memories: returned with every result, outside k, ranking, filters and session history ---
@@ -210,7 +203,9 @@ def make_logged_query(
     at: datetime,
 ) -> LoggedQuery:
     """The record of one search. `lists` are those that were fused, by number; `rows` are their passages."""
-    return LoggedQuery(
+    # All of it was checked when the request was made, comes from the store, or was made here.
+    return make_checked(
+        LoggedQuery,
         query_id=result.query_id,
         query=request.query,
         tool_name=request.tool_name,
@@ -223,6 +218,8 @@ def make_logged_query(
         channel_contributions=contributions(result.hits, lists),
         total_latency_ms=result.telemetry.total_latency_ms,
         fusion_weights=_weights(result.fusion, result.weights, rrf_k),
+        is_eval_corpus=False,
+        eval_category=None,
         quality_proxy_score=result.telemetry.quality_proxy_score,
         trace_id=result.trace_id,
         tokens_saved=result.tokens_saved if request.session_id else None,
@@ -232,32 +229,32 @@ def make_logged_query(
         pressure_level=str(result.telemetry.pressure_level),
         token_usage_ratio=result.telemetry.token_usage_ratio,
         context_type=request.context_type,
-        candidates=tuple(_candidates(channel, offered, rows) for channel, offered in lists.items()),
+        candidates=tuple([_candidates(channel, lists[channel], rows) for channel in sorted(lists)]),
     )
 
 
 def contributions(hits: Sequence[Hit], lists: Lists) -> dict[str, dict[str, int]]:
     """For each channel that ran: how many candidates it had, how many of the hits it found, how many it alone found."""
+    found = Counter([channel for hit in hits for channel in hit.channels])
+    alone = Counter([hit.channels[0] for hit in hits if len(hit.channels) == 1])
     return {
-        str(channel): {
-            "candidates": len(offered),
-            "found": sum(channel in hit.channels for hit in hits),
-            "alone": sum(hit.channels == (channel,) for hit in hits),
-        }
-        for channel, offered in lists.items()
+        channel.value: {"alone": alone[channel], "candidates": len(offered), "found": found[channel]}
+        for channel, offered in sorted(lists.items())
     }
 
 
 def _weights(method: FusionMethod, weights: Mapping[str, float], rrf_k: int) -> dict[str, Any]:
-    shared: dict[str, Any] = {"method": str(method), "weights": dict(weights)}
-    return {**shared, "rrf_k": rrf_k} if method is FusionMethod.RRF else shared
+    shown = {"weights": dict(sorted(weights.items()))}
+    constant = {"rrf_k": rrf_k} if method is FusionMethod.RRF else {}
+    return {"method": method.value, **constant, **shown}
 
 
 def _candidates(
     channel: Channel, offered: Sequence[tuple[int, float]], rows: Mapping[int, Candidate]
 ) -> ChannelCandidates:
-    return ChannelCandidates(
-        channel=str(channel),
+    return make_checked(
+        ChannelCandidates,
+        channel=channel.value,
         ids=tuple([rows[number].passage_id for number, _ in offered]),
         scores=tuple([float(score) for _, score in offered]),
     )

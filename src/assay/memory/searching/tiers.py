@@ -15,6 +15,7 @@ from assay.records import Tier
 from assay.storage import Candidate
 
 IsDeprecated = Callable[[Candidate], bool]
+_DEPRECATED = Tier.DEPRECATED.value
 
 
 class Split(NamedTuple):
@@ -27,7 +28,7 @@ class Split(NamedTuple):
 
 def is_deprecated(row: Candidate) -> bool:
     """Whether somebody marked the memory of a row as deprecated."""
-    return row.memory.tier == Tier.DEPRECATED.value
+    return row.memory.tier == _DEPRECATED
 
 
 def is_never_deprecated(row: Candidate) -> bool:  # noqa: ARG001 - the rule for searches without the flag

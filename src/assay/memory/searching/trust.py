@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
-from assay.records import AuthorKind, Contradiction, EdgeKind, TrustMove
+from assay.records import Author, AuthorKind, Contradiction, EdgeKind, TrustMove
 from assay.storage import Authorship, Stance, Work
 
 MOST_RAISED = 3
@@ -58,35 +59,52 @@ class Contradictions:
 
     def find_opposed(self) -> list[Opposed]:
         """Return the pairs in which a program wrote one note and a person the other; contradictions count both ways."""
-        found = []
+        found: list[Opposed] = []
+        kinds = {memory_id: wrote.author.kind for memory_id, wrote in self.authors.items()}
+        if AuthorKind.PROGRAM not in kinds.values():
+            return found
         for edge in self.edges:
             repeats = edge.kind is EdgeKind.SUPPORTS
             ways = ((edge.source_id, edge.target_id), (edge.target_id, edge.source_id))
             for program_id, person_id in ways[:1] if repeats else ways:
-                if self._kind(program_id) is AuthorKind.PROGRAM and self._kind(person_id) is AuthorKind.PERSON:
+                if kinds.get(program_id) is AuthorKind.PROGRAM and kinds.get(person_id) is AuthorKind.PERSON:
                     found.append(Opposed(program_id, person_id, edge.evidence, repeats))
         return found
 
     def contradicts(self, memory_id: str) -> tuple[Contradiction, ...]:
         """What a memory was saved against."""
-        return self._describe(edge.target_id for edge in self._against if edge.source_id == memory_id)
+        return self.name_contradicted().get(memory_id, ())
 
     def contradictions_of(self, memory_id: str) -> tuple[Contradiction, ...]:
         """Return the memories that contradict a memory."""
-        return self._describe(edge.source_id for edge in self._against if edge.target_id == memory_id)
+        return self.name_contradicting().get(memory_id, ())
+
+    def name_contradicted(self) -> dict[str, tuple[Contradiction, ...]]:
+        """Return what each memory was saved against, by its id."""
+        return self._describe((edge.source_id, edge.target_id) for edge in self._against)
+
+    def name_contradicting(self) -> dict[str, tuple[Contradiction, ...]]:
+        """Return what contradicts each memory, by its id."""
+        return self._describe((edge.target_id, edge.source_id) for edge in self._against)
 
     @property
     def _against(self) -> Iterable[Stance]:
         return (edge for edge in self.edges if edge.kind is EdgeKind.CONTRADICTS)
 
-    def _describe(self, ids: Iterable[str]) -> tuple[Contradiction, ...]:
-        wrote = {memory_id: self.authors.get(memory_id) for memory_id in ids}
-        current = [(memory_id, found.author) for memory_id, found in wrote.items() if found and found.is_current]
-        return tuple(Contradiction(memory_id=memory_id, author=author) for memory_id, author in current[:MOST_NAMED])
-
-    def _kind(self, memory_id: str) -> AuthorKind | None:
-        found = self.authors.get(memory_id)
-        return None if found is None else found.author.kind
+    def _describe(self, pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[Contradiction, ...]]:
+        """Name the second of each pair with the first: current memories, each once, the strongest ones."""
+        others: dict[str, dict[str, Author]] = {}
+        for memory_id, other_id in pairs:
+            wrote = self.authors.get(other_id)
+            if wrote is not None and wrote.is_current:
+                others.setdefault(memory_id, {})[other_id] = wrote.author
+        return {
+            memory_id: tuple(
+                Contradiction(memory_id=other_id, author=author)
+                for other_id, author in islice(named.items(), MOST_NAMED)
+            )
+            for memory_id, named in others.items()
+        }
 
 
 NONE = Contradictions()

@@ -75,7 +75,7 @@ class Listed(TypeDecorator[Any]):
     def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
         """Convert a value for the driver."""
         # Drivers do not accept NumPy's integers.
-        listed = [int(number) for number in value] if self.whole else list(value)
+        listed = list(map(int, value)) if self.whole else list(value)
         return json.dumps(listed) if dialect.name == "sqlite" else listed
 
 
@@ -154,6 +154,14 @@ class Repository:
             # SQLAlchemy's way again on an error: it knows which errors mean what, and a query can be run twice.
             with suppress(sqlite3.Error):
                 return prepare_query(prepared).run(self._driver, given)
+        return self._connection.execute(prepared, given).all()
+
+    def _tuples(self, prepared: Select[Any], **given: Any) -> Sequence[Sequence[Any]]:
+        """The same as plain sequences: a search reads hundreds of rows, and names for each cost as much as reading."""
+        given["tenant"] = self._tenant
+        if self._driver is not None:
+            with suppress(sqlite3.Error):
+                return prepare_query(prepared).run_plain(self._driver, given)
         return self._connection.execute(prepared, given).all()
 
     def _insert(self, prepared: Insert, rows: Sequence[Mapping[str, Any]]) -> None:

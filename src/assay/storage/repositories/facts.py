@@ -255,11 +255,11 @@ class Facts(Repository):
     def served(self, memory_ids: Sequence[str]) -> list[ServedFact]:
         """Return what results state on topics that several of them speak of, or that ended; in no order."""
         # Most results share no topic: one small question tells, and nothing else is read.
-        rows = self._rows(_TOPICS_OF, ids=list(memory_ids)) if memory_ids else []
+        rows = self._tuples(_TOPICS_OF, ids=list(memory_ids)) if memory_ids else []
         owners: dict[str, set[str]] = {}
-        for row in rows:
-            owners.setdefault(row.topic, set()).add(row.memory_id)
-        wanted = {row.memory_id for row in rows if row.valid_to is not None or len(owners[row.topic]) > 1}
+        for memory_id, topic, _ in rows:
+            owners.setdefault(topic, set()).add(memory_id)
+        wanted = {memory_id for memory_id, topic, ended in rows if ended is not None or len(owners[topic]) > 1}
         return [_served(row) for row in self._rows(_SERVED_OF, ids=list(wanted))] if wanted else []
 
     def served_on(self, topics: Sequence[str]) -> list[ServedFact]:

@@ -8,12 +8,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Row,
     Select,
     and_,
     bindparam,
@@ -47,7 +47,7 @@ from assay.records import (
     RowKind,
     values,
 )
-from assay.records.memory import FORGOTTEN_MARK, QUARANTINED_MARK, RESERVED, author_of
+from assay.records.memory import FORGOTTEN_MARK, QUARANTINED_MARK, RESERVED, read_author
 from assay.storage.repositories.base import Bound, Repository, among, draw, mine, open_savepoint
 from assay.storage.repositories.chunks import ChunkVector, ChunkWriter, Indexed, Saved, TriggerRows, check
 from assay.storage.repositories.facts import Facts
@@ -138,7 +138,12 @@ _EVERY_LAW = _LAWS.order_by(memories.c.number)
 _CURRENT_LAWS = _LAWS.where(memories.c.superseded_at.is_(None)).order_by(memories.c.number)
 
 _AUTHORS = select(
-    memories.c.id, memories.c.written_by, memories.c.written_with, memories.c.metadata, memories.c.superseded_at
+    memories.c.id,
+    memories.c.written_by,
+    memories.c.written_with,
+    # As stored: most metadata say nothing of the author, and of the time only whether there is one counts.
+    type_coerce(memories.c.metadata, TextType).label("metadata"),
+    type_coerce(memories.c.superseded_at, TextType).label("superseded_at"),
 ).where(mine(memories), among(memories.c.id, "ids"))
 
 
@@ -263,8 +268,8 @@ class Memories(Repository):
     def authors_of(self, ids: Iterable[str]) -> dict[str, Authorship]:
         """Who wrote these memories; an id that is not there is absent."""
         return {
-            row.id: Authorship(author_of(row.written_by, row.written_with, row.metadata), row.superseded_at is None)
-            for row in self._rows(_AUTHORS, ids=list(ids))
+            memory_id: Authorship(read_author(name, written_with, metadata), superseded_at is None)
+            for memory_id, name, written_with, metadata, superseded_at in self._tuples(_AUTHORS, ids=list(ids))
         }
 
     def by_source(self, source_id: str) -> list[MemoryRecord]:
@@ -407,6 +412,7 @@ MOST_EDGES = 250
 MOST_STANCES = 1_000
 """Contradictions and supports read for one search."""
 DECAY = 0.5
+_KINDS = {kind.value: kind for kind in EdgeKind}
 _KEY = ("tenant", "source_id", "target_id", "kind")
 
 
@@ -495,27 +501,32 @@ class Edges(Repository):
         seeds = {memory_id: Reached(memory_id, memory_id, 0, 1.0, (memory_id,)) for memory_id in memory_ids}
         best: dict[str, Reached] = {}
         frontier = seeds
-        for _ in range(hops):
-            frontier = _strongest(
-                step
-                for step in self._steps_from(frontier)
-                if step.memory_id not in seeds and step.memory_id not in best
-            )
+        for hop in range(hops):
+            if hop:
+                frontier = {reached.memory_id: reached for reached in _strongest_first(frontier.values())[:limit]}
+            frontier = self._step_from(frontier, seeds.keys() | best.keys())
             best |= frontier
-            frontier = {neighbour.memory_id: neighbour for neighbour in sorted(frontier.values(), key=_rank)[:limit]}
-        return sorted(best.values(), key=_rank)[:limit]
+        return _strongest_first(best.values())[:limit]
 
     def stances(self, memory_ids: Sequence[str]) -> list[Stance]:
         """What contradicts or supports one of these memories, or is by it; strongest first, each edge once."""
-        rows = self._rows(_STANCES, ids=list(memory_ids))
-        found = [Stance(row.source_id, row.target_id, EdgeKind(row.kind), row.evidence) for row in rows]
-        return list(dict.fromkeys(found))
+        found = dict.fromkeys(map(tuple, self._tuples(_STANCES, ids=list(memory_ids))))
+        return [Stance(source, target, _KINDS[kind], evidence) for source, target, kind, evidence in found]
 
-    def _steps_from(self, frontier: dict[str, Reached]) -> list[Reached]:
-        if not frontier:
-            return []
-        rows = self._rows(_STEPS, ids=list(frontier))
-        return [_step(frontier[row.near], row) for row in rows]
+    def _step_from(self, frontier: dict[str, Reached], known: Collection[str]) -> dict[str, Reached]:
+        """Return the memories one edge further that are not known yet, each with the strongest way to it."""
+        best: dict[str, Reached] = {}
+        for near, far, edge_strength in self._tuples(_STEPS, ids=list(frontier)) if frontier else ():
+            if far in known:
+                continue
+            start, held = frontier[near], best.get(far)
+            strength = start.strength * edge_strength * DECAY
+            if held is None or strength >= held.strength:
+                step = Reached(far, start.seed, start.hops + 1, strength, (*start.path, far))
+                # Of two ways that are as strong, the one whose path comes first by ids.
+                if held is None or strength > held.strength or step.path < held.path:
+                    best[far] = step
+        return best
 
     def remove(self, source_id: str, target_id: str, kind: EdgeKind) -> None:
         """Delete one edge."""
@@ -532,14 +543,8 @@ class Edges(Repository):
         return int(self._connection.execute(counted).scalar_one())
 
 
-def _step(start: Reached, edge: Row[Any]) -> Reached:
-    strength = start.strength * edge.strength * DECAY
-    return Reached(edge.far, start.seed, start.hops + 1, strength, (*start.path, edge.far))
-
-
-def _strongest(steps: Iterable[Reached]) -> dict[str, Reached]:
-    return {step.memory_id: step for step in sorted(steps, key=_rank, reverse=True)}
-
-
-def _rank(step: Reached) -> tuple[float, str, tuple[str, ...]]:
-    return (-step.strength, step.memory_id, step.path)
+def _strongest_first(reached: Iterable[Reached]) -> list[Reached]:
+    """By strength, then by id: two stable sorts, since a key of both would be a call in Python for each."""
+    by_id = sorted(reached, key=itemgetter(0))
+    by_id.sort(key=itemgetter(3), reverse=True)
+    return by_id

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from sys import intern
 from typing import Any, NamedTuple, Self
 
-from sqlalchemy import ColumnElement, Row, Select, and_, func, select, type_coerce
+from sqlalchemy import ColumnElement, Select, and_, func, select, type_coerce
 
 from assay.records import Author
-from assay.records.memory import author_of
+from assay.records.memory import read_author
 from assay.storage.full_text import FullTextQuery, check
 from assay.storage.repositories.base import Bound, Repository, among, mine
 from assay.storage.repositories.chunks import full_text
@@ -52,21 +53,34 @@ class CandidateMemory(NamedTuple):
 
     @classmethod
     def of(cls, row: Iterable[Any]) -> Self:
-        """Of a row of `THEIR_MEMORIES`."""
-        made = cls._make(row)
-        updated, valid, superseded = made[-3:]
-        updated_at = _seconds(updated)
-        return made._replace(
-            tier=intern(made.tier),
-            folder=intern(made.folder),
-            context_type=intern(made.context_type),
-            entity_type=intern(made.entity_type),
-            confidence=_CONFIDENCES.get(made.confidence, made.confidence),
-            stored_tags=intern(made.stored_tags),
-            stored_learned_triggers=intern(made.stored_learned_triggers),
-            updated_at=updated_at,
-            valid_from=updated_at if valid == updated else _seconds(valid),
-            superseded_at=None if superseded is None else _seconds(superseded),
+        """Of the columns `_MEMORY`."""
+        (
+            memory_id,
+            number,
+            tier,
+            folder,
+            context_type,
+            entity_type,
+            confidence,
+            tags,
+            learned,
+            updated,
+            valid,
+            superseded,
+        ) = row
+        return cls(
+            memory_id,
+            number,
+            intern(tier),
+            intern(folder),
+            intern(context_type),
+            intern(entity_type),
+            _CONFIDENCES.get(confidence, confidence),
+            intern(tags),
+            intern(learned),
+            updated_at := _seconds(updated),
+            updated_at if valid == updated else _seconds(valid),
+            None if superseded is None else _seconds(superseded),
         )
 
     @property
@@ -91,31 +105,30 @@ class Candidate(NamedTuple):
     passage_id: str
     """As the query log names it. Made once for a row that is kept, and read in each search that finds it."""
 
-    @classmethod
-    def of(cls, row: Iterable[Any], memory: CandidateMemory) -> Self:
-        """Of a row and its memory."""
-        number, _, position, token_count = row
-        return cls(number, memory.id, position, token_count, memory, f"{memory.id}#{position}")
-
 
 _PASSAGE = [chunks.c[name] for name in Candidate._fields[:4]]
-BY_NUMBER = select(*_PASSAGE).where(mine(chunks), among(chunks.c.number, "numbers"))
-"""Passages as `Candidate` has them, without their memories."""
-FIRST_OF = select(*_PASSAGE).where(mine(chunks), among(chunks.c.memory_id, "ids"), chunks.c.position == 0)
-"""The same, of the first passage of each of some memories."""
 _AS_TEXT = ("stored_tags", "stored_learned_triggers", "updated_at", "valid_from", "superseded_at")
-THEIR_MEMORIES = select(
-    *(
-        type_coerce(memories.c[name.removeprefix("stored_")], TextType) if name in _AS_TEXT else memories.c[name]
-        for name in CandidateMemory._fields
-    )
-).where(mine(memories), among(memories.c.id, "ids"))
-"""Memories as `CandidateMemory.of` reads them."""
+_MEMORY = [
+    type_coerce(column, TextType).label(name) if name in _AS_TEXT else column.label(f"memory_{name}")
+    for name in CandidateMemory._fields
+    for column in [memories.c[name.removeprefix("stored_")]]
+]
+"""The columns of `CandidateMemory`, in its order."""
+_OWN = and_(memories.c.tenant == chunks.c.tenant, memories.c.id == chunks.c.memory_id)
+_CANDIDATES = select(*_PASSAGE, *_MEMORY).select_from(chunks.join(memories, _OWN)).where(mine(chunks))
+BY_NUMBER = _CANDIDATES.where(among(chunks.c.number, "numbers"))
+"""Passages and their memories, as `Candidate` has them."""
+_BARE = select(*_PASSAGE).where(mine(chunks), among(chunks.c.number, "numbers"))
+_MEMORIES_BY_NUMBER = select(*_MEMORY).where(mine(memories), among(memories.c.number, "numbers"))
+FIRST_OF = _CANDIDATES.where(among(chunks.c.memory_id, "ids"), chunks.c.position == 0)
+"""The same, of the first passage of each of some memories."""
 _CONFIDENCES = {0.5: 0.5, 1.0: 1.0}
 """Those that most memories have, each as one object."""
 
 
-def _seconds(stored: Any) -> float:
+@lru_cache(maxsize=4_096)
+def _seconds(stored: str) -> float:
+    """Many memories were written at the same moment."""
     return read_moment(stored).timestamp()
 
 
@@ -158,12 +171,12 @@ class ShownPassage(NamedTuple):
     superseded_at: datetime | None
     written_by: str
     written_with: str
-    metadata: Mapping[str, Any]
+    stored_metadata: str
 
     @property
     def author(self) -> Author:
         """Who wrote the memory."""
-        return author_of(self.written_by, self.written_with, self.metadata)
+        return read_author(self.written_by, self.written_with, self.stored_metadata)
 
 
 class MemoryColumns(NamedTuple):
@@ -184,7 +197,6 @@ class FolderCount(NamedTuple):
     memories: int
 
 
-_OWN = and_(memories.c.tenant == chunks.c.tenant, memories.c.id == chunks.c.memory_id)
 _INDEXED = (
     chunks.c.number,
     memories.c.number.label("memory_number"),
@@ -206,7 +218,7 @@ _SHOWN = (
         memories.c.superseded_at,
         memories.c.written_by,
         memories.c.written_with,
-        memories.c.metadata,
+        type_coerce(memories.c.metadata, TextType).label("metadata"),
     )
     .select_from(chunks.join(memories, _OWN))
     .where(mine(chunks), among(chunks.c.number, "numbers"))
@@ -240,11 +252,32 @@ class Passages(Repository):
 
     def candidates(self, numbers: Iterable[int]) -> list[Candidate]:
         """Return these passages with the fields that ranking uses; missing numbers are left out."""
-        return self._with_memories(self._rows(BY_NUMBER, numbers=numbers))
+        return _make_candidates(self._tuples(BY_NUMBER, numbers=numbers))
+
+    def candidates_of(self, owners: Mapping[int, int], known: Mapping[int, CandidateMemory]) -> list[Candidate]:
+        """The same for an index that knows the memory number of each passage; `known` memories are not read again.
+
+        A memory is found by its number in half the time that its id takes.
+        """
+        passages = self._tuples(_BARE, numbers=owners)
+        wanted = {owners[number] for number, *_ in passages}
+        # One by one: what is known may be tens of thousands.
+        unknown = sorted([number for number in wanted if number not in known])
+        rows = self._tuples(_MEMORIES_BY_NUMBER, numbers=unknown) if unknown else ()
+        own = {memory.number: memory for memory in map(CandidateMemory.of, rows)}
+        found: list[Candidate] = []
+        elsewhere: list[int] = []
+        for number, memory_id, position, token_count in passages:
+            memory = known.get(owners[number]) or own.get(owners[number])
+            if memory is not None and memory.id == memory_id:
+                found.append(Candidate(number, memory.id, position, token_count, memory, f"{memory.id}#{position}"))
+            else:
+                elsewhere.append(number)
+        return found + self.candidates(elsewhere) if elsewhere else found
 
     def first_candidates(self, memory_ids: Iterable[str]) -> list[Candidate]:
         """The same of the first passage of each of these memories; one without passages is left out."""
-        return self._with_memories(self._rows(FIRST_OF, ids=memory_ids))
+        return _make_candidates(self._tuples(FIRST_OF, ids=memory_ids))
 
     def texts(self, numbers: Iterable[int]) -> dict[int, str]:
         """The texts of these passages."""
@@ -252,7 +285,7 @@ class Passages(Repository):
 
     def read_shown(self, numbers: Iterable[int]) -> dict[int, ShownPassage]:
         """These passages as they are shown; a number that is gone is left out."""
-        return {row.number: ShownPassage(*row) for row in self._rows(_SHOWN, numbers=numbers)}
+        return {row[0]: ShownPassage(*row) for row in self._tuples(_SHOWN, numbers=numbers)}
 
     def first_of(self, memory_numbers: Iterable[int]) -> dict[int, int]:
         """The number of the first passage of each of these memories; one without passages is left out."""
@@ -298,11 +331,18 @@ class Passages(Repository):
         statement = select(memories.c.folder, func.count()).where(*current).group_by(memories.c.folder)
         return [FolderCount(*row) for row in self._connection.execute(statement.order_by(memories.c.folder))]
 
-    def _with_memories(self, passages: Sequence[Row[Any]]) -> list[Candidate]:
-        memory_ids = {row.memory_id for row in passages}
-        found = map(CandidateMemory.of, self._rows(THEIR_MEMORIES, ids=memory_ids) if memory_ids else ())
-        own = {memory.id: memory for memory in found}
-        return [Candidate.of(row, own[row.memory_id]) for row in passages]
-
     def _join_memories(self, columns: Sequence[ColumnElement[Any]], *conditions: ColumnElement[bool]) -> Select[Any]:
         return select(*columns).select_from(chunks.join(memories, _OWN)).where(self._mine(chunks), *conditions)
+
+
+def _make_candidates(rows: Iterable[Sequence[Any]]) -> list[Candidate]:
+    """Make candidates of rows of `_CANDIDATES`; passages of one memory share its object."""
+    own: dict[str, CandidateMemory] = {}
+    found: list[Candidate] = []
+    for row in rows:
+        number, memory_id, position, token_count, *about = row
+        memory = own.get(memory_id)
+        if memory is None:
+            memory = own[memory_id] = CandidateMemory.of(about)
+        found.append(Candidate(number, memory.id, position, token_count, memory, f"{memory.id}#{position}"))
+    return found
