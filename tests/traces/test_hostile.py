@@ -195,7 +195,7 @@ def test_any_bytes_are_read_to_their_end(data: bytes, form: TraceFormat) -> None
 @given(place=st.integers(0, len(GOOD)), damage=st.text(max_size=3))
 def test_a_damaged_file_never_loses_a_span_in_silence(place: int, damage: str) -> None:
     found = otlp(GOOD[:place] + damage + GOOD[place + len(damage) :])
-    assert len(found) >= 1
+    assert len(found) >= 2 or {reason.value for reason in RejectReason} & set(found)
 
 
 def test_the_form_of_a_file_is_found_by_its_beginning(tmp_path: Path) -> None:
