@@ -187,12 +187,10 @@ def main() -> None:
         table.add_column(column)
     with tempfile.TemporaryDirectory(prefix="assay-cluster-") as name:
         folder = Path(name)
+        many = chosen.cases * 8
         for what, measure in (
             (f"{chosen.cases} cases over HTTP, 1 thread", partial(ask_service, folder, chosen.cases, 1)),
-            (
-                f"{chosen.cases * 8} cases over HTTP, {THREADS} threads",
-                partial(ask_service, folder, chosen.cases * 8, THREADS),
-            ),
+            (f"{many} cases over HTTP, {THREADS} threads", partial(ask_service, folder, many, THREADS)),
             (f"ingest of {chosen.texts} notes", partial(ingest, folder, chosen.texts)),
         ):
             seconds = measure()
