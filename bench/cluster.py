@@ -32,12 +32,12 @@ from assay.evaluation.running.files import case_line, seal_line
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import Running
 from assay.evaluation.running.runner import run as run_system
-from assay.records.evaluations import CaseResult, CaseStatus, Retrieved
 from assay.settings import Settings
 from assay.wiring import open_engine, scope_of
 from assay.wiring.executors import open_worker_system, spread_embedder
 from assay.work.dask_cluster import open_cluster
 from assay.work.jobs import Executor, Job
+from bench.stub_cases import StubCases, give_up
 
 ROUNDS = 3
 LATENCY_S = 0.020
@@ -124,30 +124,10 @@ def ingest(folder: Path, texts: int) -> dict[int, float]:
 # --- Many cases of a stub system ---
 
 
-class StubCases:
-    """A job whose items are numbers and whose results are cases."""
-
-    def open(self) -> StubCases:
-        """Nothing to open."""
-        return self
-
-    def perform(self, number: int) -> CaseResult:
-        """A list that depends on the number."""
-        ids = tuple(f"d{(number * step) % 11}" for step in range(1, 6))
-        return CaseResult(case_id=f"q{number}", status=CaseStatus.OK, retrieved=Retrieved(ids=ids), total_ms=0.1)
-
-    def close(self) -> None:
-        """Nothing to give back."""
-
-
-def _lost(number: int, why: str) -> CaseResult:
-    return CaseResult(case_id=f"q{number}", status=CaseStatus.ERROR, error=why)
-
-
 def stream(folder: Path, cases: int) -> dict[str, float]:
     """Seconds, and megabytes of the driver after a tenth of the cases and at the end."""
     stub = StubCases()
-    job = Job(perform=stub.perform, lost=_lost, remote=lambda: stub, what="cases")
+    job = Job(perform=stub.perform, lost=give_up, remote=lambda: stub, what="cases")
     seen: list[float] = []
     with (
         Cluster(2) as cluster,
@@ -207,19 +187,22 @@ def main() -> None:
         table.add_column(column)
     with tempfile.TemporaryDirectory(prefix="assay-cluster-") as name:
         folder = Path(name)
-        for what, seconds in (
-            (f"{chosen.cases} cases over HTTP, 1 thread", ask_service(folder, chosen.cases, 1)),
-            (f"{chosen.cases * 8} cases over HTTP, {THREADS} threads", ask_service(folder, chosen.cases * 8, THREADS)),
-            (f"ingest of {chosen.texts} notes", ingest(folder, chosen.texts)),
+        many = chosen.cases * 8
+        for what, measure in (
+            (f"{chosen.cases} cases over HTTP, 1 thread", partial(ask_service, folder, chosen.cases, 1)),
+            (f"{many} cases over HTTP, {THREADS} threads", partial(ask_service, folder, many, THREADS)),
+            (f"ingest of {chosen.texts} notes", partial(ingest, folder, chosen.texts)),
         ):
+            seconds = measure()
             found[what] = {**{str(count): value for count, value in seconds.items()}, "ratio": seconds[1] / seconds[2]}
             table.add_row(what, f"{seconds[1]:.2f} s", f"{seconds[2]:.2f} s", f"{seconds[1] / seconds[2]:.2f}")
-        found["stream"] = stream(folder, chosen.million)
+        if not chosen.json:
+            Console().print(table)
+        found["stream"] = streamed = stream(folder, chosen.million)
     if chosen.json:
         print(json.dumps(found, indent=2))
         return
-    Console().print(table)
-    for key, value in found["stream"].items():  # type: ignore[attr-defined] # made three lines above
+    for key, value in streamed.items():
         print(f"{key}: {value:,.1f}")
 
 

@@ -28,10 +28,9 @@ from assay.settings import CONFIG_VARIABLE, LoadedSettings, Settings, load_setti
 from assay.verbs import Caller, Verb
 from assay.verbs import Surface as VerbSurface
 from assay.verbs.verb import Progress, report_nothing
-from assay.wiring import open_engine, scope_of
+from assay.wiring import open_engine, scope_of, spread_embedder
 
 if TYPE_CHECKING:
-    from assay.embedding.protocol import Embedder
     from assay.memory.engine import Engine
     from assay.research.events import Listen
     from assay.work.jobs import Executor
@@ -130,16 +129,17 @@ class Surface:
         run_once: bool = False,
         listen: Listen | None = None,
         progress: Progress | None = None,
-        embedder: Embedder | None = None,
+        executor: Executor | None = None,
         **given: Any,
     ) -> R:
         """Call a verb on the store of the settings; `create` makes the store if there is none.
 
         `run_once` is for what ends with this process (see `open_engine`); `listen` is told of the steps of a question,
-        `progress` of how far the work is. An `embedder` is used instead of that of the settings.
+        `progress` of how far the work is. An `executor` embeds, where one is given.
         """
         request = verb.make(given)
-        with open_engine(self.settings, create=create, run_once=run_once, embedder=embedder) as engine:
+        spread = None if executor is None else spread_embedder(self.settings, executor)
+        with open_engine(self.settings, create=create, run_once=run_once, embedder=spread) as engine:
             caller = self.caller(engine, verb.command)
             return verb.call(replace(caller, listen=listen, progress=progress or report_nothing), request)
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from assay import wiring
 from assay.cli.surface import Surface
 from assay.work.jobs import Executor, WorkerFigures
-
-if TYPE_CHECKING:
-    from assay.embedding.protocol import Embedder
 
 ProcessesOption = Annotated[
     int | None, typer.Option("--processes", metavar="N", help="Work with N processes of this machine.")
@@ -34,13 +31,6 @@ def open_executor(surface: Surface, processes: int | None, cluster: str | None) 
     work = wiring.WorkOptions(processes=processes, cluster=cluster)
     with closing(wiring.open_executor(surface.settings, work)) as executor:
         yield executor
-
-
-@contextmanager
-def open_spread_embedder(surface: Surface, processes: int | None, cluster: str | None) -> Iterator[Embedder | None]:
-    """The embedder of the settings, on workers; None: this process embeds."""
-    with open_executor(surface, processes, cluster) as executor:
-        yield None if executor is None else wiring.spread_embedder(surface.settings, executor)
 
 
 def describe_rates(workers: Sequence[WorkerFigures]) -> str:

@@ -22,15 +22,15 @@ from rich.progress import Progress as Bar
 
 from assay import wiring
 from assay.cli.surface import Surface, command
-from assay.cli.work import ClusterOption, ProcessesOption, open_spread_embedder
+from assay.cli.work import ClusterOption, ProcessesOption, open_executor
 from assay.formats.grid import grid
 from assay.records.saving import ExportFormat, ImportFormat, ImportReport, IngestReport
 from assay.verbs import documents
 from assay.verbs.verb import Progress
 
 if TYPE_CHECKING:
-    from assay.embedding.protocol import Embedder
     from assay.memory.ingesting import Step
+    from assay.work.jobs import Executor
 
 
 # --- `assay ingest`: take files and folders into the memory ---
@@ -85,20 +85,20 @@ def register_ingest(app: typer.Typer) -> None:
             "gate": gate,
             "prune": prune,
         }
-        with open_spread_embedder(surface, processes, cluster) as embedder:
+        with open_executor(surface, processes, cluster) as executor:
             if watch:
-                _watch(surface, interval, request, embedder)
+                _watch(surface, interval, request, executor)
                 return
             with _telling_what_is_kept() as keep, _progress_bar(surface, "taking in") as show:
                 report = surface.call(
-                    documents.INGEST, create=True, progress=_both(keep, show), embedder=embedder, **request
+                    documents.INGEST, create=True, progress=_both(keep, show), executor=executor, **request
                 )
         surface.show(documents.INGEST, report, "\n".join(_format_ingest(report)))
         if strict and report.faults:
             raise typer.Exit(INGEST_INCOMPLETE)
 
 
-def _watch(surface: Surface, interval: float, request: dict[str, Any], embedder: Embedder | None) -> None:
+def _watch(surface: Surface, interval: float, request: dict[str, Any], executor: Executor | None) -> None:
     """Take in what changes until Ctrl-C. It has no result, so it is no verb; each report is shown as the verb's is."""
     from assay.memory.ingesting.run import watch  # noqa: PLC0415 - the extra "memory"
 
@@ -114,6 +114,7 @@ def _watch(surface: Surface, interval: float, request: dict[str, Any], embedder:
         names = ", ".join(map(str, paths))
         sys.stderr.write(f"Taking in {names}, then looking for changes every {interval:g} s. Ctrl-C ends it.\n")
     beat = None if silent else _heartbeat(time.monotonic)
+    embedder = None if executor is None else wiring.spread_embedder(surface.settings, executor)
     with wiring.open_engine(surface.settings, embedder=embedder) as engine, _telling_what_is_kept() as keep:
         progress = _both(keep, beat)
 

@@ -26,7 +26,7 @@ from rich.text import Text
 from assay import wiring
 from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
-from assay.cli.work import ClusterOption, ProcessesOption, open_spread_embedder
+from assay.cli.work import ClusterOption, ProcessesOption, open_executor
 from assay.clock import SystemClock
 from assay.doctor import Finding, examine, examine_cluster, examine_egress
 from assay.errors import CheckpointFailed, InputError, SettingError, StorageError
@@ -336,12 +336,13 @@ def register_index(app: typer.Typer) -> None:
     @command(group, "reembed")
     def reembed(surface: Surface, processes: ProcessesOption = None, cluster: ClusterOption = None) -> None:
         """Make vectors of the configured model for every chunk, then let search use them. Facts are read again too."""
-        with (
-            open_spread_embedder(surface, processes, cluster) as embedder,
-            wiring.open_engine(surface.settings, create=False, embedder=embedder) as engine,
-            _progress(surface) as progress,
-        ):
-            state = engine.reembed(surface.scope, progress=progress)
+        with open_executor(surface, processes, cluster) as executor:
+            embedder = None if executor is None else wiring.spread_embedder(surface.settings, executor)
+            with (
+                wiring.open_engine(surface.settings, create=False, embedder=embedder) as engine,
+                _progress(surface) as progress,
+            ):
+                state = engine.reembed(surface.scope, progress=progress)
         surface.result(plain(state), f"{state.done:,} of {state.chunks:,} chunks have vectors of {state.model}")
 
     @command(group, "delete")
