@@ -337,7 +337,11 @@ MEASURE = Walk(
     "`assay measure --qrels FILE --run FILE`",
     (
         Step("assay.cli.commands.measure", "register.measure", "Reads the options."),
-        Step("assay.cli.surface", "Surface.call_unopened", "Makes the request and calls the verb; no store is opened."),
+        Step(
+            "assay.cli.surface",
+            "Surface.call_with_executor",
+            "Makes the request and calls the verb; no store is opened.",
+        ),
         Step("assay.verbs.files", "measure", "Turns the request into what the use-case takes."),
         Step("assay.metrics.spec", "parse_specs", "Reads `ndcg@10,mrr` as metrics with their parameters."),
         Step("assay.metrics.catalog", "find", "Finds each name in the registry of metrics, added ones included."),
