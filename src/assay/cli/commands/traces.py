@@ -116,8 +116,9 @@ def _register_looks(group: typer.Typer) -> None:
         cursor: CursorOption = None,
     ) -> None:
         """List traces, newest first: question, time, documents, and what may be wrong."""
-        given = {"session_id": session, "since": since, "until": until, "limit": limit, "cursor": cursor}
-        page = surface.call(trace_verbs.LIST_TRACES, **given)
+        page = surface.call(
+            trace_verbs.LIST_TRACES, session_id=session, since=since, until=until, limit=limit, cursor=cursor
+        )
         surface.show(trace_verbs.LIST_TRACES, page, "\n".join(page_lines(page)))
 
     @command(group, "show")
