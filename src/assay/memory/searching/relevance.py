@@ -187,7 +187,7 @@ def find_relevance(found: Sequence[FoundResult], query: QueryEvidence, lines: Ma
 def _clues(entry: FoundResult, query: QueryEvidence, title: Sequence[str], there: set[str]) -> dict[str, float]:
     """The clues of one result: the stems of its title, and the stems in its passage that may be the query's."""
     about = {stem for stem in title if is_content(stem)}
-    covered = sum([query.stems[stem] for stem in query.stems.keys() & there])
+    covered = math.fsum([query.stems[stem] for stem in query.stems.keys() & there])
     cosine, trigger = _find_votes(entry.result)
     clues = {
         BEST_SHARE: math.log(max(entry.share, LEAST_SHARE)),
