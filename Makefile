@@ -76,6 +76,7 @@ bench: $(READY) $(PEERS)
 	@$(BIN)/python -m bench.patterns
 	@$(BIN)/python -m bench.pages
 	@$(BIN)/python -m bench.http_client
+	@$(BIN)/python -m bench.cluster
 	@$(BIN)/python -m bench.relocation $(if $(DATA),--data $(DATA))
 	@$(if $(DATA),$(BIN)/python -m bench.ingest --data $(DATA))
 	@$(if $(DATA),$(BENCH)/bin/python -m bench.search --data $(DATA))

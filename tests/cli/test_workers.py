@@ -12,6 +12,7 @@ from tests.work.crews import PickledExecutor
 
 from assay.cli.work import describe_rates, worker_lines
 from assay.formats.trec import write_trec_qrels, write_trec_run
+from assay.settings import load_settings
 from assay.wiring import executors
 from assay.work import dask_cluster
 from assay.work.jobs import WorkerFigures
@@ -38,6 +39,14 @@ def test_a_run_gives_the_same_hash_and_tells_of_its_workers(run: Run, workers: P
     assert spread["runs"][0]["result_hash"] == alone["runs"][0]["result_hash"]
     assert (workers.opened, workers.done) == (["RemoteCases"], 12)
     assert "made: 24 cases, 24.0 a second" in run(*asked, "--processes", "2").out
+
+
+def test_what_asks_a_model_stays_in_one_process(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = load_settings().settings
+    assert executors.remote_system(settings, "assay:answer") is not None
+    with_model = settings.change(model_url="http://127.0.0.1:9/v1", model_name="made")
+    assert executors.remote_system(with_model, "assay:answer") is None
+    assert executors.remote_system(with_model, "assay") is not None
 
 
 def test_files_are_measured_alike(run: Run, workers: PickledExecutor) -> None:

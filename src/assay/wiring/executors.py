@@ -82,8 +82,17 @@ def connect_cluster(settings: Settings, text: str) -> tuple[DaskCrew, Callable[[
 # --- What workers open: a system by its name, an embedder and a judge by their settings ---
 
 
-def remote_system(text: str) -> OpenRemoteSystem:
-    """Return what opens a system inside a worker: its name and the folder it was named in."""
+def remote_system(settings: Settings, text: str) -> OpenRemoteSystem | None:
+    """Return what opens a system inside a worker: its name and the folder it was named in.
+
+    None for `assay:answer` with a model: the model's budget and its limit of concurrent requests hold in one process.
+    """
+    configuration = parse_spec(text, Path.cwd()).configuration
+    if configuration is not None and configuration.answers:
+        from assay.wiring.models import has_model  # noqa: PLC0415 - see the package's docstring
+
+        if has_model(settings):
+            return None
     return partial(open_worker_system, text, str(Path.cwd()))
 
 

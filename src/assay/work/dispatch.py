@@ -158,7 +158,7 @@ class Dispatcher(Generic[Item, Result]):
         if job.remote is None:
             raise BadValue(
                 f"these {job.what} can be worked on in this process only",
-                remedy="Name a system that workers can open too, or leave out --cluster and --processes.",
+                remedy="Leave out --cluster and --processes; --threads works. A model's budget holds in one process.",
             )
         self._crew = crew
         self._job = job

@@ -239,7 +239,7 @@ class _Doing(NamedTuple):
                         resume=resume,
                         budget=Budget.parse(self.given.budget) if self.given.budget else NO_LIMIT,
                         executor=self.executor,
-                        open_remote=wiring.remote_system(spec),
+                        open_remote=wiring.remote_system(self.surface.settings, spec),
                         on_start=lambda manifest, _: begun.append(manifest),
                         on_case=None if on_case is None else _counting(on_case),
                     )
