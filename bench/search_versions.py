@@ -192,10 +192,13 @@ def measure(old: Path, store: Path, data: Path, count: int, mode: str) -> list[s
     first = [{**request, "explain": True} for request in plain[:WARM_UP]]
     found = compare(old, (store, store), [*first, *plain], {})
     print(f"| {mode}, {len(plain)} questions, processor ms | old | new | new / old |\n| --- | --- | --- | --- |")
-    for name, of in (("calling thread", lambda reply: reply.own), ("whole process", lambda reply: reply.whole)):
+    for name, place in (
+        ("calling thread", Reply._fields.index("own")),
+        ("whole process", Reply._fields.index("whole")),
+    ):
         for share, label in ((50, "p50"), (95, "p95")):
             before, now = (
-                float(np.percentile([of(reply) for reply in replies[WARM_UP:]], share))
+                float(np.percentile([float(reply[place]) for reply in replies[WARM_UP:]], share))
                 for replies in (found.old, found.new)
             )
             print(f"| {name}, {label} | {before:.2f} | {now:.2f} | {now / before:.2f} |")
@@ -208,7 +211,10 @@ def compare_bundled(old: Path, names: Sequence[str], every: int) -> list[str]:
     """Return where the answers differ over bundled datasets, of whose requests every n-th is made."""
     differing = []
     for name in names:
-        dataset = load_dataset(find_bundled(name))
+        folder_of = find_bundled(name)
+        if folder_of is None:
+            raise SystemExit(f"there is no bundled dataset {name!r}")
+        dataset = load_dataset(folder_of)
         with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
             store = Path(folder) / "bundled.db"
             embedder = HashedEmbedder(model=fitted_embedder(), dimension=DIMENSION)

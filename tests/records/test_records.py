@@ -30,6 +30,7 @@ from assay.records import (
     scope,
 )
 from assay.records.evidence import RESULT_NUMBERS
+from assay.records.fields import make_checked
 from assay.testing import note
 
 NAIVE = datetime(2026, 1, 5, 9, 0)  # noqa: DTZ001 - naive on purpose
@@ -411,3 +412,14 @@ def test_a_memory_and_its_draft_have_every_written_field() -> None:
     for record in (memory.Draft, memory.MemoryRecord):
         assert set(names) <= {field.name for field in fields(record)}
     assert len(names) == len(set(names))
+
+
+def test_a_record_of_checked_values_is_the_record_that_checks_make() -> None:
+    given: dict[str, Any] = {"channel": "bm25", "ids": ("m_1#0", "m_2#1"), "scores": (1.5, 0.5)}
+    made = make_checked(ChannelCandidates, **given)
+    assert made == ChannelCandidates(**given)
+    assert hash(made) == hash(ChannelCandidates(**given))
+    with pytest.raises(FrozenInstanceError):
+        made.channel = "vector"  # type: ignore[misc]
+    with pytest.raises(KeyError, match="scores"):
+        make_checked(ChannelCandidates, channel="bm25", ids=())

@@ -41,7 +41,7 @@ class PassingRows(NamedTuple):
     """Which vectors of a base pass a filter."""
 
     mask: Mask
-    count: int
+    total: int
 
 
 class VectorBase:
