@@ -161,7 +161,13 @@ def test_a_search_inside_a_search_counts_once() -> None:
 
 
 def test_a_model_span_around_another_is_not_counted() -> None:
-    told = {"role": SpanRole.MODEL, "model": "small-1", "input_tokens": 7, "output_tokens": 2, "cost_usd": 0.5}
+    told: dict[str, Any] = {
+        "role": SpanRole.MODEL,
+        "model": "small-1",
+        "input_tokens": 7,
+        "output_tokens": 2,
+        "cost_usd": 0.5,
+    }
     spans = [
         trace_span(span_id="outer", role=SpanRole.MODEL, model="unknown"),
         trace_span(span_id="inner", parent_id="outer", **told),

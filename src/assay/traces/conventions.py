@@ -211,7 +211,8 @@ def _with_ids(found: tuple[TraceDocument, ...], output: Any) -> tuple[TraceDocum
 def _with_id(document: TraceDocument, item: Any, place: int) -> TraceDocument:
     if not isinstance(item, Mapping) or not item.get("id") or item.get("page_content") != document.text:
         return document
-    metadata = item.get("metadata") if isinstance(item.get("metadata"), Mapping) else {}
+    stated = item.get("metadata")
+    metadata = stated if isinstance(stated, Mapping) else {}
     if has_own_id(metadata):
         return document
     return build_document(item["id"], document.text, document.score, metadata, place)
