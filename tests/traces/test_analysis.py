@@ -160,6 +160,25 @@ def test_a_search_inside_a_search_counts_once() -> None:
     assert AnalysedTrace([outer, inner]).searches == [outer]
 
 
+def test_a_model_span_around_another_is_not_counted() -> None:
+    told: dict[str, Any] = {
+        "role": SpanRole.MODEL,
+        "model": "small-1",
+        "input_tokens": 7,
+        "output_tokens": 2,
+        "cost_usd": 0.5,
+    }
+    spans = [
+        trace_span(span_id="outer", role=SpanRole.MODEL, model="unknown"),
+        trace_span(span_id="inner", parent_id="outer", **told),
+        trace_span(span_id="a", parent_id="b", **told),
+        trace_span(span_id="b", parent_id="a", **told),
+    ]
+    summary = AnalysedTrace(spans).summary
+    assert (summary.models, summary.input_tokens, summary.output_tokens) == (("small-1",), 14, 4)
+    assert summary.cost_usd == 1.0
+
+
 def test_parents_that_are_missing_or_go_in_a_circle_lose_no_span() -> None:
     spans = [
         trace_span(span_id="a", parent_id="b"),

@@ -137,6 +137,84 @@ def test_documents_state_until_when_they_are_valid() -> None:
     assert span.documents[0].stale_after == datetime(2026, 2, 1, tzinfo=UTC)
 
 
+# What the instrumentation of LangChain writes, in our own words; tests/integrations tries the real one.
+LANGCHAIN_FOUND = [
+    {"id": "n1", "page_content": BAR, "metadata": {"source": "hotel.md", "score": 0.9}, "type": "Document"},
+    {"id": "n2", "page_content": POOL, "metadata": {"source": "hotel.md"}, "type": "Document"},
+    {"id": "n3", "page_content": LIFT, "metadata": {"id": "lift"}, "type": "Document"},
+]
+RETRIEVER, LLM, CHAIN = ({"openinference.span.kind": kind} for kind in ("RETRIEVER", "LLM", "CHAIN"))
+
+
+def recorded(*spans: dict[str, Any]) -> list[TraceSpan]:
+    recorder = Recorder()
+    for attributes in spans:
+        recorder.span("step", attributes)
+    return read_all(read_otlp_json, lines(to_otlp_json(recorder.spans)))
+
+
+def test_documents_of_langchain_have_the_ids_of_the_output() -> None:
+    flat: dict[str, Any] = {}
+    for place, item in enumerate(LANGCHAIN_FOUND):
+        flat[f"retrieval.documents.{place}.document.content"] = item["page_content"]
+        flat[f"retrieval.documents.{place}.document.metadata"] = json.dumps(item["metadata"])
+    other = [{**item, "page_content": "something else"} for item in LANGCHAIN_FOUND]
+    named, listed, fewer, differing = recorded(
+        {**RETRIEVER, **flat, "output.value": json.dumps({"documents": LANGCHAIN_FOUND})},
+        {**RETRIEVER, **flat, "output.value": json.dumps(LANGCHAIN_FOUND)},
+        {**RETRIEVER, **flat, "output.value": json.dumps(LANGCHAIN_FOUND[:2])},
+        {**RETRIEVER, **flat, "output.value": json.dumps(other)},
+    )
+    assert named.documents == (found("n1", BAR, score=0.9), found("n2", POOL), found("lift", LIFT))
+    assert listed.documents == named.documents
+    for span in (fewer, differing):
+        assert [document.id for document in span.documents] == ["hotel.md", "hotel.md", "lift"]
+
+
+def test_messages_of_a_model_are_read_before_its_raw_request_and_reply() -> None:
+    generations = {"generations": [[{"text": ANSWER, "message": {"kwargs": {"content": ANSWER, "type": "ai"}}}]]}
+    raw = {"input.value": json.dumps({"args": [QUESTION], "kwargs": {}}), "output.value": json.dumps(generations)}
+    asked = {"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": QUESTION}
+    part = "llm.output_messages.0.message.contents"
+    parts = {
+        "llm.output_messages.0.message.role": "assistant",
+        f"{part}.1.message_content.text": "At eight.",
+        f"{part}.0.message_content.text": "In the evening.",
+    }
+    chat, listed, flat, bare = recorded(
+        {**LLM, **raw, **asked, **parts},
+        {**LLM, **raw, "llm.prompts": [QUESTION]},
+        {**LLM, **raw, "llm.prompts.0.prompt.text": QUESTION},
+        {**LLM, **raw},
+    )
+    assert (chat.input, chat.output) == (QUESTION, "In the evening.\nAt eight.")
+    assert [(span.input, span.output) for span in (listed, flat)] == [(QUESTION, ANSWER)] * 2
+    assert (bare.input, bare.output) == (raw["input.value"], ANSWER)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"type": "human", "data": {"content": QUESTION, "type": "human"}},
+        {"lc": 1, "type": "constructor", "id": ["HumanMessage"], "kwargs": {"content": QUESTION}},
+        {"messages": [["system", "Be brief."], ["human", QUESTION]]},
+        {"messages": [["user", QUESTION]]},
+        {"query_bundle": {"query_str": QUESTION, "image_path": None}},
+        {"query_str": QUESTION, "text_chunks": [POOL]},
+    ],
+    ids=json.dumps,
+)
+def test_questions_in_the_forms_of_frameworks(given: Any) -> None:
+    (span,) = recorded({**CHAIN, "input.value": json.dumps(given)})
+    assert span.input == QUESTION
+
+
+def test_a_message_that_only_calls_tools_keeps_its_form() -> None:
+    message = {"type": "ai", "data": {"content": "", "tool_calls": [{"name": "search"}]}}
+    (span,) = recorded({**CHAIN, "output.value": json.dumps(message)})
+    assert json.loads(span.output) == message
+
+
 def test_langfuse_traces_and_observations() -> None:
     root, retriever, model = read_all(read_langfuse, lines(LANGFUSE_TRACE))
     assert (root.role, root.input, root.output, root.session_id) == (SpanRole.CHAIN, QUESTION, ANSWER, "lf-session")

@@ -117,13 +117,21 @@ class AnalysedTrace:
             if span.role in SEARCHES and (span.parent_id not in own or own[span.parent_id].role not in SEARCHES)
         ]
 
+    @cached_property
+    def models(self) -> list[TraceSpan]:
+        """Spans of models, without those that another one stands in: frameworks wrap the call that has the tokens."""
+        order = {line.span.span_id: place for place, line in enumerate(self.lines)}
+        own = [span for span in self.spans if span.role is SpanRole.MODEL]
+        # In a circle of parents only one direction counts: the one that the tree shows.
+        wrapping = {span.parent_id for span in own if order.get(span.parent_id or "", len(order)) < order[span.span_id]}
+        return [span for span in own if span.span_id not in wrapping]
+
     # --- Question and answer ---
 
     @cached_property
     def question(self) -> str:
         """What was asked: of the root, else of the first search, else of the first model; empty: not recorded."""
-        models = [span for span in self.spans if span.role is SpanRole.MODEL]
-        chosen = [*([self.root] if self.root else []), *self.searches, *models]
+        chosen = [*([self.root] if self.root else []), *self.searches, *self.models]
         return next((span.input for span in chosen if span.input.strip()), "")
 
     @cached_property
@@ -132,7 +140,7 @@ class AnalysedTrace:
         root = self.root
         if root is not None and root.output.strip() and root.role in (SpanRole.CHAIN, SpanRole.MODEL):
             return root
-        models = [span for span in self.spans if span.role is SpanRole.MODEL and span.output.strip()]
+        models = [span for span in self.models if span.output.strip()]
         return max(models, key=lambda span: span.ended_at or span.started_at, default=None)
 
     @property
@@ -314,7 +322,8 @@ class AnalysedTrace:
 
     @cached_property
     def _costs(self) -> list[float | None]:
-        return [self._cost_of(span) for span in self.spans if span.role is SpanRole.MODEL or span.cost_usd is not None]
+        others = [span for span in self.spans if span.role is not SpanRole.MODEL and span.cost_usd is not None]
+        return [self._cost_of(span) for span in (*self.models, *others)]
 
     def _cost_of(self, span: TraceSpan) -> float | None:
         prices = self._options.prices
@@ -353,7 +362,6 @@ class AnalysedTrace:
     @cached_property
     def summary(self) -> TraceSummary:
         """What the trace comes to."""
-        models = [span for span in self.spans if span.role is SpanRole.MODEL]
         return TraceSummary(
             trace_id=self.spans[0].trace_id,
             started_at=self.spans[0].started_at,
@@ -365,9 +373,9 @@ class AnalysedTrace:
             searches=len(self.searches),
             documents=len(self.documents),
             duration_ms=self.duration_ms,
-            models=tuple(dict.fromkeys(span.model for span in models if span.model)),
-            input_tokens=_sum([span.input_tokens for span in models]),
-            output_tokens=_sum([span.output_tokens for span in models]),
+            models=tuple(dict.fromkeys(span.model for span in self.models if span.model)),
+            input_tokens=_sum([span.input_tokens for span in self.models]),
+            output_tokens=_sum([span.output_tokens for span in self.models]),
             cost_usd=self.cost_usd,
             checks=self.checks,
             faults=self.faults,

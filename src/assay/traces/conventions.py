@@ -19,6 +19,7 @@ from assay.traces.reading import (
     build_document,
     build_span,
     find_text,
+    has_own_id,
     parse_json,
     read_count,
     read_documents,
@@ -32,8 +33,17 @@ Attributes = Mapping[str, Any]
 KIND = "openinference.span.kind"
 OPERATION = "gen_ai.operation.name"
 _MEMORY = frozenset({SpanRole.MEMORY_SEARCH, SpanRole.MEMORY_WRITE})
-_FIRST = ("document.id", "document.content", "document.score", "document.metadata", "message.role", "message.content")
+_FIRST = (
+    "document.id",
+    "document.content",
+    "document.score",
+    "document.metadata",
+    "message.role",
+    "message.content",
+    "prompt.text",
+)
 """Fields of which the first element of a flattened list has at least one."""
+_PART = re.compile(r"message\.contents\.(\d{1,6})\.message_content\.text")
 _PLACED = re.compile(r"(\d{1,6})\.(.+)")
 
 
@@ -88,8 +98,8 @@ def read_span(raw: RawSpan) -> TraceSpan:
             )
         ),
         cost_usd=read_number(_first(attributes, "llm.cost.total", "gen_ai.usage.cost")),
-        input=_read_input(attributes) if reads else "",
-        output=_read_output(attributes) if reads else "",
+        input=_read_input(attributes, role) if reads else "",
+        output=_read_output(attributes, role) if reads else "",
         documents=_read_found(attributes, role),
         candidates=_documents_at(attributes, "reranker.input_documents") if role is SpanRole.RERANKER else (),
     )
@@ -99,17 +109,26 @@ def _first(attributes: Attributes, *names: str) -> Any:
     return next((attributes[name] for name in names if attributes.get(name) is not None), None)
 
 
-def _read_input(attributes: Attributes) -> str:
+def _read_input(attributes: Attributes, role: SpanRole) -> str:
     plain = _first(attributes, "gen_ai.retrieval.query.text", "gen_ai.memory.query.text", "reranker.query")
     if isinstance(plain, str):
         return plain
+    if role is SpanRole.MODEL and "gen_ai.input.messages" not in attributes:
+        # What stands in `input.value` is the whole request, in the form of the service or framework.
+        asked = _read_messages(attributes, "llm.input_messages.", "user") or _read_prompts(attributes)
+        if asked:
+            return asked
     given = _first(attributes, "input.value", "gen_ai.input.messages", "embedding.text", "tool.parameters")
     if given is not None:
         return find_text(given, ASKED_KEYS, "user")
     return _read_messages(attributes, "llm.input_messages.", "user")
 
 
-def _read_output(attributes: Attributes) -> str:
+def _read_output(attributes: Attributes, role: SpanRole) -> str:
+    if role is SpanRole.MODEL and "gen_ai.output.messages" not in attributes:
+        written = _read_messages(attributes, "llm.output_messages.", "assistant")
+        if written:
+            return written
     given = _first(attributes, "gen_ai.output.messages", "output.value")
     if given is not None:
         return find_text(given, ANSWERED_KEYS, "assistant")
@@ -120,8 +139,33 @@ def _read_messages(attributes: Attributes, prefix: str, role: str) -> str:
     """The last message of a role among flattened ones, such as `llm.output_messages.0.message.content`."""
     messages = _placed(attributes, prefix)
     spoken = [fields for fields in messages.values() if fields.get("message.role", role) == role]
-    content = spoken[-1].get("message.content") if spoken else None
-    return content if isinstance(content, str) else ""
+    if not spoken:
+        return ""
+    content = spoken[-1].get("message.content")
+    if isinstance(content, str):
+        return content
+    return "\n".join(_placed_parts(spoken[-1]))
+
+
+def _placed_parts(message: Mapping[str, Any]) -> list[str]:
+    """The texts of a message in parts, such as `message.contents.0.message_content.text`, in their order."""
+    found = {
+        int(match[1]): text
+        for name, text in message.items()
+        if (match := _PART.fullmatch(name)) and isinstance(text, str)
+    }
+    return [found[place] for place in sorted(found)]
+
+
+def _read_prompts(attributes: Attributes) -> str:
+    """The prompts of a model that completes texts: one list, or flattened."""
+    listed = attributes.get("llm.prompts")
+    prompts = listed if isinstance(listed, (list, tuple)) else _flat_prompts(attributes)
+    return "\n".join(prompt for prompt in prompts if isinstance(prompt, str))
+
+
+def _flat_prompts(attributes: Attributes) -> list[Any]:
+    return [fields.get("prompt.text") for fields in _placed(attributes, "llm.prompts.").values()]
 
 
 def _placed(attributes: Attributes, prefix: str) -> dict[int, dict[str, Any]]:
@@ -147,8 +191,31 @@ def _read_found(attributes: Attributes, role: SpanRole) -> tuple[TraceDocument, 
         return _documents_at(attributes, "gen_ai.memory.records")
     if role is SpanRole.RETRIEVER:
         found = _documents_at(attributes, "gen_ai.retrieval.documents")
-        return found or _documents_at(attributes, "retrieval.documents")
+        return found or _with_ids(_documents_at(attributes, "retrieval.documents"), attributes.get("output.value"))
     return ()
+
+
+def _with_ids(found: tuple[TraceDocument, ...], output: Any) -> tuple[TraceDocument, ...]:
+    """Documents of LangChain with their ids, which its instrumentation leaves in the output: it flattens the rest.
+
+    Without them, all passages of one source would be one document.
+    """
+    told = parse_json(output) if found else None
+    listed = told.get("documents") if isinstance(told, Mapping) else told
+    if not isinstance(listed, list) or len(listed) != len(found):
+        return found
+    pairs = enumerate(zip(found, listed, strict=True), start=1)
+    return tuple(_with_id(document, item, place) for place, (document, item) in pairs)
+
+
+def _with_id(document: TraceDocument, item: Any, place: int) -> TraceDocument:
+    if not isinstance(item, Mapping) or not item.get("id") or item.get("page_content") != document.text:
+        return document
+    stated = item.get("metadata")
+    metadata = stated if isinstance(stated, Mapping) else {}
+    if has_own_id(metadata):
+        return document
+    return build_document(item["id"], document.text, document.score, metadata, place)
 
 
 def _documents_at(attributes: Attributes, name: str) -> tuple[TraceDocument, ...]:

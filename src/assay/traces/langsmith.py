@@ -87,7 +87,7 @@ def _run(value: Any) -> TraceSpan:
         output_tokens=read_count(value.get("completion_tokens")),
         cost_usd=read_number(value.get("total_cost")),
         input=find_text(value.get("inputs"), ASKED_KEYS, "user"),
-        output="" if role in SEARCHES else _read_output(value.get("outputs")),
+        output="" if role in SEARCHES else find_text(value.get("outputs"), ANSWERED_KEYS, "assistant"),
         documents=read_documents(value.get("outputs")) if role in SEARCHES else (),
     )
 
@@ -96,14 +96,3 @@ def _metadata(value: Mapping[str, Any]) -> Mapping[str, Any]:
     extra = parse_json(value.get("extra"))
     found = extra.get("metadata") if isinstance(extra, Mapping) else None
     return found if isinstance(found, Mapping) else {}
-
-
-def _read_output(outputs: Any) -> str:
-    """The text of an output; of LangChain's `generations` the first."""
-    outputs = parse_json(outputs)
-    generations = outputs.get("generations") if isinstance(outputs, Mapping) else None
-    while isinstance(generations, list) and generations:
-        generations = generations[0]
-    if isinstance(generations, Mapping) and isinstance(generations.get("text"), str):
-        return str(generations["text"])
-    return find_text(outputs, ANSWERED_KEYS, "assistant")

@@ -16,9 +16,12 @@ from assay.records.values import MAX_NESTING, MAX_SHORT_LABEL
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:#-]{0,127}")
 _SHOWN = 120
-ASKED_KEYS = ("question", "query", "input", "user_input", "text", "prompt", "message")
+ASKED_KEYS = ("question", "query", "query_str", "query_bundle", "input", "user_input", "text", "prompt", "message")
 """Members of an input object that hold the question, the most telling first."""
 ANSWERED_KEYS = ("answer", "output", "result", "response", "text", "content", "output_text")
+_SPEAKERS = frozenset({"user", "assistant", "system", "tool", "function"})
+_ID_KEYS = ("id", "doc_id", "document_id", "chunk_id")
+"""Members of a document's metadata that are an id of its own."""
 STALE_KEYS = ("superseded_at", "valid_to", "valid_until", "expires_at")
 """Members of a document's metadata that state when it stopped being valid."""
 
@@ -180,8 +183,11 @@ def find_text(value: Any, keys: tuple[str, ...], role: str) -> str:
 
 
 def _member_text(value: Mapping[str, Any], keys: tuple[str, ...], role: str) -> str:
-    if isinstance(value.get("messages"), list):
-        return _last_message(value["messages"], keys, role)
+    for key, read in (("messages", _last_message), ("generations", _first_generation)):
+        if isinstance(value.get(key), list):
+            return read(value[key], keys, role)
+    if "role" not in value and _roles_of(value) & _SPEAKERS:
+        value = {"role": role, **content} if (content := _content_of(value)) else value
     for key in ("content", "parts") if "role" in value else keys:
         inner = value.get(key)
         if isinstance(inner, str):
@@ -194,17 +200,38 @@ def _member_text(value: Mapping[str, Any], keys: tuple[str, ...], role: str) -> 
     return json.dumps(value, ensure_ascii=False) if value else ""
 
 
+def _first_generation(value: Any, keys: tuple[str, ...], role: str) -> str:
+    """What a model of LangChain wrote first, of all that it was asked to write."""
+    while isinstance(value, list) and value:
+        value = value[0]
+    if isinstance(value, Mapping) and isinstance(value.get("text"), str) and value["text"]:
+        return str(value["text"])
+    message = value.get("message") if isinstance(value, Mapping) else None
+    return find_text(message or value, keys, role)
+
+
 def _last_message(value: list[Any], keys: tuple[str, ...], role: str) -> str:
     """The last message of a role; the parts of one message are joined."""
-    while len(value) == 1 and isinstance(value[0], list):
+    while len(value) == 1 and isinstance(value[0], list) and not _is_pair(value[0]):
         # LangChain asks for many conversations at once, and traces a list of one.
         value = value[0]
+    value = [{"role": item[0], "content": item[1]} if _is_pair(item) else item for item in value]
     messages = [message for message in value if isinstance(message, Mapping)]
     spoken = [message for message in messages if role in _roles_of(message)]
     if spoken:
         return _member_text({"role": role, **_content_of(spoken[-1])}, keys, role)
     parts = [part for item in value if (part := _part_text(item))]
     return "\n".join(parts) if parts else (json.dumps(value, ensure_ascii=False) if value else "")
+
+
+def _is_pair(value: Any) -> bool:
+    """Whether it is a message as LangChain takes it in short: its role and its text."""
+    return (
+        isinstance(value, list)
+        and len(value) == 2
+        and all(isinstance(part, str) for part in value)
+        and bool(_roles_of({"role": value[0]}) & _SPEAKERS)
+    )
 
 
 def _roles_of(message: Mapping[str, Any]) -> set[str]:
@@ -298,9 +325,12 @@ def build_document(identifier: Any, content: Any, score: Any, metadata: Mapping[
 
 
 def _name_in(metadata: Mapping[str, Any]) -> Any:
-    return next(
-        (metadata[key] for key in ("id", "doc_id", "document_id", "chunk_id", "source") if metadata.get(key)), None
-    )
+    return next((metadata[key] for key in (*_ID_KEYS, "source") if metadata.get(key)), None)
+
+
+def has_own_id(metadata: Mapping[str, Any]) -> bool:
+    """Whether metadata name the document itself, and not only where it is from."""
+    return any(metadata.get(key) for key in _ID_KEYS)
 
 
 def _name_document(named: Any, text: str, place: int) -> str:
