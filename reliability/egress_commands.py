@@ -309,7 +309,10 @@ COMMANDS: tuple[Command, ...] = (
     _one("rescan"),
     _on_a_memory("forget", "--dry-run"),
     _one("token create", "--name", "egress"),
-    _one("audit"),
+    _one("audit-log"),
+    _one("audit", "notes.jsonl", "--plan", "plan.json"),
+    _one("repair", "plan.json", "--to", "repaired.jsonl"),
+    _one("traces list"),
     Command(name="serve for half a minute", act=_serve_long),
 )
 

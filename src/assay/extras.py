@@ -62,7 +62,7 @@ EXTRAS: Mapping[str, Extra] = {
     "postgres": Extra(modules=("pgvector", "psycopg"), includes=("memory",)),
     "fast": Extra(modules=("wordllama",), also=("safetensors",)),
     "distributed": Extra(modules=("dask", "distributed")),
-    "otel": Extra(modules=("opentelemetry",), also=("requests",)),
+    "otel": Extra(modules=("opentelemetry",), also=("requests", "google")),
 }
 """By name, the smaller before those that contain it: a missing module is looked up in this order."""
 

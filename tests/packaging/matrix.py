@@ -65,6 +65,7 @@ def with_memory(line: str, code: int = 0, stdin: str = "") -> Row:
     return Row(line, MEMORY, code, code, stdin)
 
 
+TRACE = "0af7651916cd43dd8448eb211c80319c"
 MAIN_JOB = (
     works(""),
     works("--help"),
@@ -201,6 +202,12 @@ MEMORY_COMMANDS = (
     with_memory("audit-log"),
     with_memory("audit memories.jsonl --plan plan.json"),
     with_memory("repair plan.json --to repaired.jsonl"),
+    with_memory("traces import spans.json"),
+    with_memory("traces list"),
+    with_memory(f"traces show {TRACE}"),
+    with_memory("traces report"),
+    with_memory("traces scores scores.json"),
+    with_memory(f"dataset from-traces traced --trace {TRACE}"),
     with_memory("rescan"),
     with_memory("retention run --dry-run"),
     with_memory("retention restore nothing.jsonl", 3),
@@ -319,6 +326,16 @@ def _furnish(folder: Path, port: int) -> None:
     write_golden(folder / "golden" / "golden.json", dataset)
     (folder / "theirs.jsonl").write_text('{"question": "mara-1", "ids": ["s2:5"]}\n', encoding="utf-8")
     (folder / "memories.jsonl").write_text('{"id": "1", "text": "The relay is blue."}\n', encoding="utf-8")
+    noted = {
+        "openinference.span.kind": "RETRIEVER",
+        "input.value": "Where is the relay?",
+        "retrieval.documents.0.document.id": "hall",
+        "retrieval.documents.0.document.content": "The relay is in the hall.",
+    }
+    attributes = [{"key": key, "value": {"stringValue": value}} for key, value in noted.items()]
+    span = {"traceId": TRACE, "spanId": "b7ad6b7169203331", "name": "ask", "attributes": attributes}
+    spans = {"resourceSpans": [{"scopeSpans": [{"spans": [span | {"startTimeUnixNano": "1700000000000000000"}]}]}]}
+    (folder / "spans.json").write_text(json.dumps(spans), encoding="utf-8")
     (folder / "audit").mkdir()
     (folder / "audit" / "errors_conv_0.json").write_text("[]", encoding="utf-8")
     (folder / "search.py").write_text(SEARCH, encoding="utf-8")

@@ -213,7 +213,7 @@ def test_a_class_that_cannot_be_made_says_why() -> None:
 
 def test_every_built_in_system_is_registered() -> None:
     assert SYSTEMS.names()[:5] == ("assay", "python", "http", "mcp", "run")
-    assert set(SYSTEMS.names()[5:]) == {*FRAMEWORKS, *STORES, *SEARCH_ENGINES}
+    assert set(SYSTEMS.names()[5:]) == {"traces", *FRAMEWORKS, *STORES, *SEARCH_ENGINES}
     opened = SYSTEMS.find("python")
     assert opened is not None
     request = SystemRequest(text="python:x", target="x", dataset=DOCS, folder=Path())

@@ -387,9 +387,7 @@ class Compared:
         ]
         title = f"{names[1]} against {names[0]} on {self.control.dataset}"
         notes = [caveat.sentence for caveat in self.caveats]
-        return frames.html_block(
-            title, self.verdict(), frames.html_table((*head[:_HTML_CELLS], "verdict"), rows), notes
-        )
+        return frames.show_in_notebook(title, self.verdict(), (*head[:_HTML_CELLS], "verdict"), rows, notes)
 
     def __repr__(self) -> str:
         return "\n".join(grid(self.rows()))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -91,34 +91,17 @@ def _load(package: str, method: str) -> ModuleType:
 
 # --- HTML tables for notebooks ---
 
-MISSING = "missing"
-"""What stands in a table where there is no value."""
-_CELL = "padding:2px 10px;text-align:{}"
+_FOLDER = Path(__file__).with_name("templates")
 
 
-def html_table(head: Sequence[str], rows: Iterable[Sequence[str | None]]) -> str:
-    """Return a table; None is a missing value. The first and the last column are text, the others are numbers."""
-    last = len(head) - 1
-    sides = ["left" if place in (0, last) else "right" for place in range(len(head))]
-    titles = "".join(
-        f'<th scope="col" style="{_CELL.format(side)}">{escape(title)}</th>'
-        for side, title in zip(sides, head, strict=True)
-    )
-    lines = "".join(f"<tr>{_html_cells(row, sides)}</tr>" for row in rows)
-    return f"<table><thead><tr>{titles}</tr></thead><tbody>{lines}</tbody></table>"
+def show_in_notebook(
+    title: str, verdict: str, head: Sequence[str], rows: Iterable[Sequence[str | None]], notes: Sequence[str] = ()
+) -> str:
+    """Return a title, the verdict in words, a table, and notes folded away below it.
 
+    None is a missing value. The first and the last column are text, the others are numbers.
+    """
+    from assay.presentation.templates import environment  # noqa: PLC0415 - only notebooks need it
 
-def _html_cells(row: Sequence[str | None], sides: Sequence[str]) -> str:
-    return "".join(
-        f'<td style="{_CELL.format(side)}">{f"<em>{MISSING}</em>" if value is None else escape(value)}</td>'
-        for side, value in zip(sides, row, strict=True)
-    )
-
-
-def html_block(title: str, verdict: str, table: str, notes: Sequence[str] = ()) -> str:
-    """Return a title, the verdict in words, a table made by `html_table`, and notes folded away below it."""
-    folded = ""
-    if notes:
-        listed = "".join(f"<li>{escape(note)}</li>" for note in notes)
-        folded = f"<details><summary>Read beside these numbers ({len(notes)})</summary><ul>{listed}</ul></details>"
-    return f"<div><p><strong>{escape(title)}</strong></p><p>{escape(verdict)}</p>{table}{folded}</div>"
+    template = environment(_FOLDER).get_template("notebook.html")
+    return template.render(title=title, verdict=verdict, head=head, rows=list(rows), notes=notes)

@@ -277,7 +277,7 @@ class RunResult:
         ]
         head = ("metric", "mean", "95 %", "cases with a value", "floor")
         title = f"{self.name} on {self.manifest.dataset}: {self._describe_endings()}"
-        return frames.html_block(title, self._describe_floors(), frames.html_table(head, rows), self.notes)
+        return frames.show_in_notebook(title, self._describe_floors(), head, rows, self.notes)
 
     def _describe_floors(self) -> str:
         """Whether the floors of the dataset are reached, in a sentence."""

@@ -77,14 +77,10 @@ _PROMPT_ECHO = (
 )
 
 
-def _compile(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(f"{_START}(?:{'|'.join(patterns)})", re.IGNORECASE)
-
-
 _PHRASES: Mapping[str, re.Pattern[str]] = {
-    "recalled text": _compile(_RECALLED),
-    "a model's set phrase": _compile(_BOILERPLATE),
-    "an echo of a system prompt": _compile(_PROMPT_ECHO),
+    "recalled text": re.compile(f"{_START}(?:{'|'.join(_RECALLED)})", re.IGNORECASE),
+    "a model's set phrase": re.compile(f"{_START}(?:{'|'.join(_BOILERPLATE)})", re.IGNORECASE),
+    "an echo of a system prompt": re.compile(f"{_START}(?:{'|'.join(_PROMPT_ECHO)})", re.IGNORECASE),
 }
 _CLOSING = re.compile(
     r"(?:^|[.!?]\s+)(?:i hope (?:this|that) helps|(?:please )?let me know if (?:you (?:need|have|would|want)|there)"
@@ -122,8 +118,8 @@ LEAST_LINES = 2
 """Lines that other entries hold as their whole text, from which an entry is a list of recalled entries."""
 MOST_LINES = 200
 _LIST_MARK = re.compile(
-    r"^\s*(?:[-*+\u2022>]\s+|\(?\d{1,3}[.):]\)?\s*|\[\d{1,3}\]\s*)?"
-    r"(?:\(?\[?(?:score|relevance|similarity)?\s*[:=]?\s*[01]?\.\d{1,6}\]?\)?\s*[-:|]?\s*)?"
+    r"^\s{0,20}(?:[-*+\u2022>]\s{1,9}|\(?\d{1,3}[.):]\)?\s{0,9}|\[\d{1,3}\]\s{0,9})?"
+    r"(?:\(?\[?(?:score|relevance|similarity)?\s{0,9}[:=]?\s{0,9}[01]?\.\d{1,6}\]?\)?\s{0,9}[-:|]?\s{0,9})?"
 )
 
 

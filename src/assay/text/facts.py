@@ -169,7 +169,7 @@ _HAS = re.compile(r"^(?P<subject>.+?)\s(?:has|have)\s(?:a|an|the)\s(?P<relation>
 _KEY = re.compile(
     r"^[`\"']?(?P<key>[A-Za-z][\w.-]*(?:[_.-]\w+)+|[A-Z][A-Z0-9_]{2,})[`\"']?\s*(?::|=)\s*(?P<value>\S.*)$"
 )
-_NARROWED = re.compile(r"^(?P<value>[^()]+?)\s+\((?P<scope>[^()]{2,60})\)$")
+_NARROWED = re.compile(r"^(?P<value>[^()]{1,100}) \((?P<scope>[^()]{2,60})\)$")
 _INSTEAD = re.compile(
     r"^(?:we\s+|i\s+|you\s+)?(?:must\s+|always\s+|now\s+|should\s+)?uses?\s+(?P<value>.+?)\s+"
     r"(?:instead of|rather than|in place of|not)\s+(?P<old>.+?)(?:\s+(?:for|to|in|when)\s+(?P<subject>.+))?$",
@@ -231,7 +231,7 @@ def _read_sentence(sentence: str, title: str) -> StatedFact | None:
         value = key["value"].rstrip(".").split(" #")[0].strip()
         # "ETA: 15 min (export)" is about the export alone.
         narrowed = _NARROWED.match(value)
-        value, scope = (narrowed["value"], narrowed["scope"]) if narrowed is not None else (value, "")
+        value, scope = (narrowed["value"].strip(), narrowed["scope"]) if narrowed is not None else (value, "")
         setting = _Parts(title, key["key"], value, RelationKind.SINGLE, scope=scope)
         return _make(setting, text) if len(value) < 80 else None
     text = text.rstrip(" .!")

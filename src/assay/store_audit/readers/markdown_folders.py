@@ -22,7 +22,7 @@ from assay.store_audit.readers.protocol import Changes
 AGENT_FILES = frozenset({"claude.md", "agents.md", "claude.local.md", "gemini.md"})
 BLOCK_FILES = frozenset({"persona.md", "human.md"})
 BLOCK_FOLDERS = frozenset({"blocks", "memory", "memories", "core_memory", "system"})
-_HEADING = re.compile(r"^ {0,3}#{1,6}\s+(?P<name>.*?)\s*#*$")
+_HEADING = re.compile(r"^ {0,3}#{1,6}\s(?P<name>.*)$")
 _FENCE = re.compile(r"^\s{0,3}(?:```|~~~)")
 _POINT = re.compile(r"^(?P<indent>\s*)(?P<mark>(?:[-*+]|\d{1,4}[.)])\s+(?:\[[ xX]\]\s+)?)(?P<text>\S.*)$")
 _RULE = re.compile(r"^\s{0,3}(?:[-*_]\s*){3,}$")
@@ -126,7 +126,7 @@ def find_blocks(text: str) -> list[NoteBlock]:
             fenced = not fenced
         named = _HEADING.match(line)
         if named is not None and not fenced:
-            heading = named["name"]
+            heading = named["name"].strip().rstrip("#").rstrip()
         if fenced or named or _is_left_out(line):
             at += 1
             continue
