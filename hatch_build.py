@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class PackDatasets(BuildHookInterface[Any]):
-    """Puts `golden.json.gz` in the place of each `golden.json`; the wheel leaves the plain ones out."""
+    """Puts `golden.json.gz` in the place of each `golden.json` and its documents; the wheel leaves those out."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Write the packed files before the wheel is put together; an editable install reads the plain ones."""
@@ -21,5 +22,15 @@ class PackDatasets(BuildHookInterface[Any]):
             packed = Path(self.directory) / "packed" / plain.parent.name / "golden.json.gz"
             packed.parent.mkdir(parents=True, exist_ok=True)
             # No time and no name inside, so that the same files always give the same wheel.
-            packed.write_bytes(gzip.compress(plain.read_bytes(), mtime=0))
+            packed.write_bytes(gzip.compress(hold_documents(plain).encode(), mtime=0))
             build_data["force_include"][str(packed)] = f"assay/datasets/{plain.parent.name}/golden.json.gz"
+
+
+def hold_documents(golden: Path) -> str:
+    """Return a golden file that holds the text of each document instead of naming its file."""
+    dataset = json.loads(golden.read_text(encoding="utf-8"))
+    for document in dataset["entities"]:
+        file = document.pop("content_file", None)
+        if file is not None:
+            document["content"] = (golden.parent / file).read_bytes().decode()
+    return json.dumps(dataset, ensure_ascii=False)

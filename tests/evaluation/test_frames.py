@@ -15,7 +15,7 @@ from tests.evaluation.made import golden, good, level, poor, reading, run_of
 
 from assay.errors import MissingExtra
 from assay.evaluation.comparison import compare_readings
-from assay.evaluation.frames import CASE_COLUMNS, CHANGE_COLUMNS, html_block, html_table
+from assay.evaluation.frames import CASE_COLUMNS, CHANGE_COLUMNS, show_in_notebook
 
 STAND_IN = """
 class Series(list):
@@ -173,7 +173,7 @@ def test_names_of_runs_are_escaped_and_nothing_is_loaded() -> None:
     pages = [
         compare_readings([reading(values, name=bad), reading(values, name="b")])._repr_html_(),
         run_of(golden(2), [good(0), None], name=bad)._repr_html_(),
-        html_block(bad, bad, html_table((bad, "b"), [(bad, None)]), [bad]),
+        show_in_notebook(bad, bad, (bad, "b"), [(bad, None)], [bad]),
     ]
     for page in pages:
         reader = Reader(page)

@@ -222,7 +222,7 @@ MEMORY_COMMANDS = (
     Row("judge spot-check good --about groundedness --built-in", Needs("judge"), 2, 2),
     Row("judge list", Needs("judge"), 0, 0),
     Row("judge certify --built-in", Needs("judge"), 0, 0),
-    Row("judge gold golden", MEMORY, 2, 2),
+    with_memory("judge gold golden"),
     Row("judge calibrate --labels none.jsonl --about groundedness --built-in", Needs("judge"), 3, 3),
     with_memory("tune thresholds"),
     Row("tune fusion hotel", MEMORY, None, None),

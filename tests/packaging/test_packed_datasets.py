@@ -1,0 +1,25 @@
+"""The wheel holds every document of the bundled datasets, packed into their golden files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src" / "assay" / "datasets"
+
+
+@pytest.mark.parametrize("name", ["agent-memory", "hotel", "vault"])
+def test_a_packed_dataset_holds_the_text_of_every_document(wheel: Path, name: str) -> None:
+    plain = json.loads((SOURCE / name / "golden.json").read_text(encoding="utf-8"))
+    with ZipFile(wheel) as files:
+        kept = [file for file in files.namelist() if file.startswith(f"assay/datasets/{name}/")]
+        packed = json.loads(gzip.decompress(files.read(f"assay/datasets/{name}/golden.json.gz")))
+    assert kept == [f"assay/datasets/{name}/golden.json.gz"]
+    assert [document["content"] for document in packed["entities"]] == [
+        (SOURCE / name / document["content_file"]).read_bytes().decode() for document in plain["entities"]
+    ]
+    assert packed["queries"] == plain["queries"]
