@@ -417,7 +417,9 @@ _BOUNDED = frozenset(
 
 _SLOW = frozenset(
     {
+        "hold a reference against its evidence",
         "ingest JSON lines",
+        "judge an answer by its reference",
         "judge an answer without passages",
         "look for orders",
         "look for orders to a judge",

@@ -6,6 +6,7 @@ import pytest
 from bench.http_client import LOADS, measure
 
 
+@pytest.mark.slow
 def test_both_clients_are_measured_under_every_load(monkeypatch: pytest.MonkeyPatch) -> None:
     # The bench sets it; set here so that it is put back.
     monkeypatch.setenv("SSL_CERT_FILE", "")

@@ -201,7 +201,7 @@ def test_a_pull_request_that_becomes_good_again_has_one_comment(act: Any, api: C
     }
 
 
-@pytest.mark.parametrize(("places", "code"), [(GOOD, 0), (BAD, 1)])
+@pytest.mark.parametrize(("places", "code"), [pytest.param(GOOD, 0, marks=pytest.mark.slow), (BAD, 1)])
 def test_a_server_that_refuses_the_comment_does_not_hide_the_verdict(
     act: Any, api: CommentsApi, places: str, code: int
 ) -> None:
@@ -229,7 +229,9 @@ def test_inputs_are_never_read_as_shell(act: Any, api: CommentsApi) -> None:
 # --- The GitLab template ---
 
 
-@pytest.mark.parametrize(("places", "code", "failures"), [(GOOD, 0, 0), (BAD, 1, 8), (BROKEN, 2, 0)])
+@pytest.mark.parametrize(
+    ("places", "code", "failures"), [(GOOD, 0, 0), (BAD, 1, 8), pytest.param(BROKEN, 2, 0, marks=pytest.mark.slow)]
+)
 def test_the_script_of_the_gitlab_template_is_the_gate(  # noqa: PLR0917 - fixtures and parameters, all given by name
     environment: Environment, wheel: Path, repository: Path, tmp_path: Path, places: str, code: int, failures: int
 ) -> None:
@@ -290,7 +292,7 @@ def test_the_dataset_hook_refuses_a_dataset_that_cannot_be_read(
     assert run_hook("assay-dataset-check", base_environment, folder, bad, good) != 0
 
 
-@pytest.mark.parametrize(("places", "code"), [(GOOD, 0), (BAD, 1)])
+@pytest.mark.parametrize(("places", "code"), [pytest.param(GOOD, 0, marks=pytest.mark.slow), (BAD, 1)])
 def test_the_gate_hook_is_the_gate(
     base_environment: Environment, repository: Path, tmp_path: Path, places: str, code: int
 ) -> None:

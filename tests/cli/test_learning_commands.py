@@ -105,6 +105,7 @@ def test_wrong_use_is_told(run: Run, memory_id: str, wrong: tuple[str, ...]) -> 
 SHORT = ("simulate", "feedback", "hotel", "--rounds", "5", "--searches", "4", "--repeats", "2")
 
 
+@pytest.mark.slow
 def test_a_short_simulation_says_what_became_of_every_number(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_EMBEDDER_KIND", "none")
     told = run(*SHORT, "--votes", "0.5", "--json")

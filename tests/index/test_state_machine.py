@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
@@ -190,6 +191,7 @@ def test_indexes_over_sqlite_answer_as_the_tables_say(tmp_path: Path) -> None:
     run(fresh, 10)
 
 
+@pytest.mark.slow
 def test_indexes_over_postgres_answer_as_the_tables_say(tmp_path: Path, postgres: PostgresServer) -> None:
     places = count()
 

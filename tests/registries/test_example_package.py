@@ -77,6 +77,7 @@ def test_its_system_is_run_with_its_metric_and_judged_by_its_judge(installed: Pa
     assert "no kind of system is called 'shop'" in assay(None, tmp_path, "run", "hotel", "--system", "shop").stderr
 
 
+@pytest.mark.slow
 def test_a_package_that_cannot_be_loaded_is_one_line_and_breaks_nothing(installed: Path, tmp_path: Path) -> None:
     broken = Path(shutil.copytree(installed, tmp_path / "site"))
     (broken / "assay_shop" / "metrics.py").write_text("import not_installed_anywhere\n", encoding="utf-8")

@@ -16,7 +16,10 @@ def _named(scenario: Scenario) -> str:
     return scenario.name
 
 
-LONG = ("api_load", "cluster", "egress", "hostile", "judge_faults", "pipeline_faults", "state_machine", "tenants")
+LONG = (
+    *("api_load", "cluster", "egress", "erasure_postgres", "events_postgres", "hostile", "judge_faults"),
+    *("pipeline_faults", "state_machine", "tenants"),
+)
 """Programs whose short form takes many seconds and whose promises have tests of their own beside it."""
 
 

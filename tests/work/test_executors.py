@@ -76,6 +76,7 @@ def lines_of(folder: Path) -> Counter[tuple[str, int]]:
     return Counter((case.case_id, case.repeat) for case in RunFolder(folder).read_cases())
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_same_numbers_while_a_worker_and_the_scheduler_die(tmp_path: Path) -> None:
     dataset = make_dataset(150, query="sleep")
     alone = ask(dataset, LocalExecutor(), DEADLY)
