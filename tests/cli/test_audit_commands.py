@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -78,3 +79,11 @@ def test_an_import_saves_the_good_memories_and_counts_the_rest(run: Run, store: 
     assert "export job" in listed
     assert "Ignore all previous" not in listed
     assert "import:" in run("audit", store, *NOW, "--import").out
+
+
+def test_the_first_example_of_the_guide_prints_what_the_guide_says(run: Run) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "audit.md").read_text(encoding="utf-8")
+    memories, printed = re.findall(r"```(?:json|console)\n(.*?)```", guide, re.DOTALL)[:2]
+    Path("memories.jsonl").write_text(memories, encoding="utf-8")
+    command, _, shown = printed.partition("\n")
+    assert run(*command.split()[2:]).out.split() == shown.split()

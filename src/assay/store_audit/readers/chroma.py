@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from assay.errors import InputError
 from assay.records.store_audits import StoreItem, StoreKind, UnreadEntry
 from assay.storage.foreign_sqlite import ForeignDatabase, find_log_files, is_sqlite, open_foreign
 from assay.store_audit.readers.protocol import Changes, newest_of, owner_of
@@ -53,9 +54,12 @@ class ChromaReader:
                 collection = collections.get(segment, str(segment))
                 yield _item(collection, str(embedding_id), metadata.get(number, {}), created)
 
-    def rewrite(self, copy: Path, changes: Changes) -> None:
-        """Refuse: see `cannot_rewrite`."""
-        raise NotImplementedError(self.cannot_rewrite)
+    def rewrite(self, copy: Path, changes: Changes) -> None:  # noqa: ARG002 - the protocol
+        """Refuse; a repair writes JSON lines of what stays instead."""
+        raise InputError(
+            f"the store {copy} cannot be rewritten: {self.cannot_rewrite}",
+            remedy="Apply the plan with `assay repair`, which writes the memories that stay as JSON lines.",
+        )
 
 
 def _file(path: Path) -> Path:

@@ -1,5 +1,6 @@
 """Adapters of frameworks, vector stores and search engines: systems that users already have.
 
+- `options`: the options after the question mark of a name.
 - `framework`: what all frameworks share: the object that a module has, and its documents as results.
 - `langchain`: a retriever or chain of LangChain.
 - `langgraph`: a graph of LangGraph.

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import FunctionType
 from typing import Any, ClassVar
-from urllib.parse import parse_qsl
 
 from assay.errors import BadValue, UnknownSystem
 from assay.extras import load_package, package_version
 from assay.records.datasets import Case
 from assay.records.evaluations import Retrieved
+from assay.systems.adapters.options import read_options
 from assay.systems.protocol import System, code_of_module
 from assay.systems.python_function import load_attribute
 from assay.systems.replies import at_path, read_reply
@@ -53,13 +53,7 @@ def read_framework_target(text: str, options: Collection[str]) -> FrameworkTarge
         raise UnknownSystem(
             f"{text!r} does not name an object", remedy=f"Write it like {kind}:my_module:{kind}_object."
         )
-    given = dict(parse_qsl(query, keep_blank_values=True))
-    unknown = next((key for key in given if key not in options or not given[key]), None)
-    if unknown is not None or (query and not given):
-        raise UnknownSystem(
-            f"{text!r} has the option {unknown or query!r}",
-            remedy=f"Options have a value and are: {', '.join(options)}.",
-        )
+    given = read_options(text, query, options)
     return FrameworkTarget(text=text, module=module, name=name, options=given)
 
 

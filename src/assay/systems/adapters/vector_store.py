@@ -20,7 +20,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, cast
-from urllib.parse import parse_qsl
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +30,7 @@ from assay.extras import package_version
 from assay.network import ANYWHERE, Gatekeeper
 from assay.records.datasets import Case
 from assay.records.evaluations import VECTOR_SEARCH, Retrieved, Seen
+from assay.systems.adapters.options import read_options
 from assay.systems.protocol import System
 from assay.systems.replies import at_path, read_reply, shape_of
 
@@ -107,13 +107,7 @@ def read_target(text: str, options: Collection[str] = ("id", "text")) -> StoreTa
         raise UnknownSystem(
             f"{text!r} does not name a place and what it holds", remedy=f"Write it like {kind}:PLACE#NAME."
         )
-    given = dict(parse_qsl(query, keep_blank_values=True))
-    unknown = next((key for key in given if key not in options or not given[key]), None)
-    if unknown is not None or (query and not given):
-        raise UnknownSystem(
-            f"{text!r} has the option {unknown or query!r}",
-            remedy=f"Options have a value and are: {', '.join(options)}.",
-        )
+    given = read_options(text, query, options)
     return StoreTarget(text=text, place=place, name=name, options=given)
 
 
