@@ -60,6 +60,13 @@ def fill_engine() -> Iterator[Callable[[str], Fill]]:
         yield of
 
 
+@pytest.fixture(scope="session")
+def tables(postgres: PostgresServer) -> PostgresServer:
+    """A database for tables of vectors alone: tests that list every table of theirs share the server's first one."""
+    postgres.run("CREATE DATABASE tables_of_vectors")
+    return postgres._replace(address=postgres.address_of("tables_of_vectors"))
+
+
 def address(postgres: PostgresServer) -> str:
     return make_url(postgres.address).set(drivername="postgresql").render_as_string(hide_password=False)
 
@@ -84,7 +91,7 @@ def fill_table(postgres: PostgresServer, texts: Mapping[str, str], *, index: boo
 def case(request: pytest.FixtureRequest) -> AdapterCase:
     kind, _, plain = str(request.param).partition(" ")
     if kind == "pgvector":
-        server: PostgresServer = request.getfixturevalue("postgres")
+        server: PostgresServer = request.getfixturevalue("tables")
         return AdapterCase(
             kind=kind,
             fill=lambda _, texts: fill_table(server, texts, index=not plain),
@@ -172,8 +179,8 @@ def test_a_server_that_is_away_is_named() -> None:
     assert refused.value.unreachable
 
 
-def test_a_table_says_which_columns_it_has(postgres: PostgresServer) -> None:
-    name = fill_table(postgres, TEXTS, index=False)
+def test_a_table_says_which_columns_it_has(tables: PostgresServer) -> None:
+    name = fill_table(tables, TEXTS, index=False)
     for options, why in (("?id=nix", "no column 'nix'"), ("?vector=body", "no one vector"), ("?text=nix", "'nix'")):
         with pytest.raises(UnknownSystem, match=why) as refused:
             open_table(name + options)
