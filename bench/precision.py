@@ -386,9 +386,8 @@ def tell_locomo(place: Path, embedder: Embedder) -> bool:
         )
     lost = RECALL_BEFORE - _mean(one.recall for one in found[CUT_TWICE])
     kept = _mean(one.tokens for one in found[CUT_TWICE]) / _mean(one.tokens for one in found[0.0])
-    print(
-        f"\nwith the default of MCP and a token budget of {BUDGET}: {lost:+.3f} recall lost against 0.1, {kept:.0%} of the tokens returned"
-    )
+    cuts = f"the default of MCP and a token budget of {BUDGET}"
+    print(f"\nwith {cuts}: {lost:+.3f} recall lost against 0.1, {kept:.0%} of the tokens returned")
     return lost <= LOST_RECALL and kept <= KEPT_TOKENS
 
 
