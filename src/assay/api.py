@@ -113,6 +113,7 @@ class Memory(MemoryCalls):
         follow_links: bool = False,
         gate: bool = False,
         prune: bool = False,
+        conversation: bool = False,
     ) -> IngestReport:
         """Take in files and folders: what is new or changed, in batches that survive an interruption."""
         report = self._call(
@@ -123,6 +124,7 @@ class Memory(MemoryCalls):
             follow_links=follow_links,
             gate=gate,
             prune=prune,
+            conversation=conversation,
         )
         self.engine.keep_up(self.scope)
         return report

@@ -68,6 +68,7 @@ def memory(id: str = "m_full", **given: Any) -> MemoryRecord:  # noqa: A002 - th
         "learned_triggers": (AWKWARD,),
         "tier": Tier.CONSTITUTIONAL,
         "context_type": AWKWARD,
+        "surroundings": AWKWARD,
         "entity_type": AWKWARD,
         "format": Format.JSON,
         "tags": ("b", "a", AWKWARD),

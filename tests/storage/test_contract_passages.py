@@ -89,9 +89,10 @@ def test_candidates_carry_what_ranking_wants_to_know(store: Store, scope: Scope)
 
 def test_pages_of_passages_follow_their_numbers(store: Store, scope: Scope) -> None:
     with store.writing(scope) as work:
-        work.memories.add(note("m_1", triggers=("Roll back",)), [samples.chunk("m_1", text="T", heading_path="H")])
+        first = note("m_1", triggers=("Roll back",), surroundings="Near")
+        work.memories.add(first, [samples.chunk("m_1", text="T", heading_path="H")])
         work.memories.add(note("m_2"), samples.chunks("m_2", 2))
-        assert work.passages.page(limit=1) == [IndexPassage(1, 1, "Note m_1", ["Roll back"], "H", "T")]
+        assert work.passages.page(limit=1) == [IndexPassage(1, 1, "Note m_1", ["Roll back"], "H", "T", "Near")]
         assert [one.number for one in work.passages.page(after=1, limit=10)] == [2, 3]
         assert [one.number for one in work.passages.by_numbers([3, 99, 2])] == [2, 3]
         assert work.passages.by_numbers([]) == []

@@ -202,6 +202,7 @@ MEMORY = {
             "folder": (None, "house"),
             "rel_path": ("", "kettle.md"),
             "context_type": ("", "decision"),
+            "surroundings": (None, "We spoke of limescale."),
             "metadata": (None, {"room": "kitchen"}),
             "source_id": (None, "file:kettle"),
             "valid_from": Change(
@@ -226,6 +227,7 @@ MEMORY = {
             "tags": (["drinks"], ["plants"]),
             "folder": ("kitchen", "garden"),
             "context_type": ("decision", "recipe"),
+            "surroundings": ("We spoke of limescale.", ""),
             "metadata": ({"room": "kitchen"}, {"room": "hall"}),
             "automated": Change(first=False, other=True, base={"title": "Black tea"}),
         },
@@ -394,6 +396,7 @@ DOCUMENTS = {
             "globs": (["*.md"], ["*.txt"]),
             "follow_links": (False, True),
             "prune": Change(first=False, other=True, base={"paths": ["<root>"]}),
+            "conversation": Change(first=False, other=True, base={"paths": ["<others>"]}),
         },
     ),
     "memory.import": Fields(

@@ -12,6 +12,7 @@
 - `parquet`: datasets in Parquet tables.
 - `case_fields`: fields of a case that several formats share.
 - `memory_files`: memories that other tools exported.
+- `conversations`: chat exports, turn by turn.
 - `front_matter`: the properties at the top of a Markdown file.
 - `grid`: columns of text side by side.
 """

@@ -116,9 +116,10 @@ class Reader:
         return made
 
     def _words(self, row: IndexPassage) -> str:
-        """What a passage is found by. Learned triggers are not read at all."""
+        """What a passage is found by. Learned triggers are not read at all; words around it count once each."""
         titles = [row.title] * self._repeats
-        return "\n".join((*titles, *row.triggers, row.heading_path, row.text))
+        around = (" ".join(dict.fromkeys(words(row.surroundings))),) if row.surroundings else ()
+        return "\n".join((*titles, *row.triggers, row.heading_path, row.text, *around))
 
 
 def _by_number(numbers: np.ndarray, matrix: np.ndarray) -> dict[int, Halves]:

@@ -223,6 +223,7 @@ class Engine:
         follow_links: bool = False,
         gate: bool = False,
         prune: bool = False,
+        conversation: bool = False,
         on_file: OnFile | None = None,
     ) -> IngestReport:
         """Take in files and folders, and fold them into the indexes when they are many."""
@@ -234,6 +235,7 @@ class Engine:
             follow_links=follow_links,
             gate=gate,
             prune=prune,
+            conversation=conversation,
             on_file=on_file,
         )
         if report.chunks >= FOLD_FROM:

@@ -157,6 +157,7 @@ WRITTEN_FIELDS = (
     WrittenField("tags", FieldKind.LABELS, inherited=True, changeable=True),
     WrittenField("format", FieldKind.CHOICE, changeable=True),
     WrittenField("context_type", inherited=True, changeable=True, label="context type"),
+    WrittenField("surroundings", inherited=True, changeable=True, label="surroundings"),
     WrittenField("entity_type", inherited=True),
     WrittenField("metadata", FieldKind.JSON, inherited=True, changeable=True),
     WrittenField("rel_path"),
@@ -199,6 +200,9 @@ class MemoryRecord:
     """Learned from use; in no full-text index, ever."""
     tier: Tier = Tier.NORMAL
     context_type: str = ""
+    surroundings: str = ""
+    """What stood around it, such as the turns before and after in a chat: a search finds it by these words too, but
+    they are not part of it and are not shown with it."""
     entity_type: str = "KNOWLEDGE_ARTIFACT"
     format: Format = Format.MARKDOWN
     tags: tuple[str, ...] = ()
@@ -217,7 +221,7 @@ class MemoryRecord:
     def __post_init__(self) -> None:
         require(self, values.identifier, "id")
         require(self, values.label, "title", "entity_type")
-        require(self, values.text, "body")
+        require(self, values.text, "body", "surroundings")
         require(self, values.optional_label, "rel_path", "context_type", "written_by", "written_with")
         require(self, values.optional_short_label, "folder")
         allow(self, values.short_label, "source_id")
@@ -272,6 +276,7 @@ class Draft:
     folder: str = ""
     rel_path: str = ""
     context_type: str = ""
+    surroundings: str = ""
     entity_type: str = "KNOWLEDGE_ARTIFACT"
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -291,6 +296,7 @@ class Draft:
     def __post_init__(self) -> None:
         require(self, values.label, "title", "entity_type")
         object.__setattr__(self, "body", values.text(self.body, "body", empty=False))
+        require(self, values.text, "surroundings")
         require(self, values.labels, "triggers", "tags")
         require(self, one_of(Tier), "tier")
         require(self, one_of(Format), "format")

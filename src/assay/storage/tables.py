@@ -55,6 +55,7 @@ memories = Table(
     Column("access_count", WholeType),
     Column("frequency", WholeType),
     Column("context_type", TextType),
+    Column("surroundings", TextType),
     Column("entity_type", TextType),
     Column("format", TextType),
     Column("source_id", TextType),

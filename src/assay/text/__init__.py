@@ -12,5 +12,6 @@
 - `wording`: compares claims and finds contradictions.
 - `periods`: dates in a text as periods, and whether one names the time that another means.
 - `relative_times`: times told from the day on which something is said, such as yesterday.
+- `surroundings`: what stands around a turn of a chat.
 - `secrets`: finds and masks secrets.
 """

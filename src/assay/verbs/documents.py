@@ -40,6 +40,9 @@ class IngestRequest(Request):
     ] = False
     gate: Annotated[YesNo, Field(description="Compare each document with the memory, as a save is.")] = False
     prune: Annotated[YesNo, Field(description="Supersede what is no longer on disk.")] = False
+    conversation: Annotated[
+        YesNo, Field(description="Read the files as chats: a memory for each turn, found by the turns around it too.")
+    ] = False
 
 
 class ImportRequest(Request):
@@ -79,6 +82,7 @@ def ingest(caller: Caller, request: IngestRequest) -> IngestReport:
         follow_links=request.follow_links,
         gate=request.gate,
         prune=request.prune,
+        conversation=request.conversation,
         on_file=tell,
     )
 

@@ -16,6 +16,7 @@ from assay.records.access import Access
 from assay.verbs.fields import LONGEST_TEXT, MOST_LABELS, Labels, MemoryId, Moment, Share, YesNo
 from assay.verbs.verb import Caller, Family, HttpRoute, McpTool, Request, Verb
 
+LONGEST_SURROUNDINGS = 20_000
 LONG_BODY = f"One decision, fact or lesson, up to {LONGEST_TEXT:,} characters."
 KEPT = "Left out: as in the memory that this one supersedes. Empty: none."
 REPLACED = "Instead of all old ones; an empty list removes them. Left out: unchanged."
@@ -51,6 +52,14 @@ class SaveRequest(Request):
     ] = None
     rel_path: Annotated[str, Field(max_length=4_000, description="The file it comes from, below its folder.")] = ""
     context_type: Annotated[str | None, Field(max_length=500, description=f"The kind of work it is for. {KEPT}")] = None
+    surroundings: Annotated[
+        str | None,
+        Field(
+            max_length=LONGEST_SURROUNDINGS,
+            description="What stood around it, such as the turns before and after in a chat. Searches find it by these "
+            f"words too; they are not shown with it. {KEPT}",
+        ),
+    ] = None
     metadata: Annotated[dict[str, Any] | None, Field(description=f"Anything else, as JSON. {KEPT}")] = None
     source_id: Annotated[
         str | None,
@@ -83,6 +92,10 @@ class UpdateRequest(Request):
     tags: Annotated[Labels | None, Field(description=f"Up to {MOST_LABELS} new tags. {REPLACED}")] = None
     folder: Annotated[str | None, Field(max_length=500, description="A new folder; an empty text removes it.")] = None
     context_type: Annotated[str | None, Field(max_length=500, description="A new kind of work it is for.")] = None
+    surroundings: Annotated[
+        str | None,
+        Field(max_length=LONGEST_SURROUNDINGS, description="New words around it; an empty text removes them."),
+    ] = None
     metadata: Annotated[dict[str, Any] | None, Field(description="Instead of all old metadata.")] = None
     automated: Annotated[YesNo, Field(description="A program changes it on its own.")] = False
 

@@ -53,6 +53,9 @@ LinksOption = Annotated[
 ]
 IngestGateOption = Annotated[bool, typer.Option("--gate", help="Compare each document with the memory, as a save is.")]
 PruneOption = Annotated[bool, typer.Option("--prune", help="Supersede what the disk no longer has.")]
+ConversationOption = Annotated[
+    bool, typer.Option("--conversation", help="Read the files as chats: a memory for each turn.")
+]
 IngestStrictOption = Annotated[bool, typer.Option("--strict", help="Exit 2 when anything could not be taken.")]
 WatchOption = Annotated[bool, typer.Option("--watch", help="Go on taking in what changes, until Ctrl-C.")]
 IntervalOption = Annotated[float, typer.Option(metavar="SECONDS", help="How often --watch looks.", min=0.1)]
@@ -70,6 +73,7 @@ def register_ingest(app: typer.Typer) -> None:
         follow_links: LinksOption = False,
         gate: IngestGateOption = False,
         prune: PruneOption = False,
+        conversation: ConversationOption = False,
         strict: IngestStrictOption = False,
         watch: WatchOption = False,
         interval: IntervalOption = 2.0,
@@ -84,6 +88,7 @@ def register_ingest(app: typer.Typer) -> None:
             "follow_links": follow_links,
             "gate": gate,
             "prune": prune,
+            "conversation": conversation,
         }
         with open_executor(surface, processes, cluster) as executor:
             if watch:

@@ -71,6 +71,9 @@ SaveFolderOption = Annotated[
 ]
 FormatOption = Annotated[Format, typer.Option("--format", help="How the body is written.")]
 ContextOption = Annotated[str | None, typer.Option("--context-type", help="What kind of work it belongs to.")]
+SurroundingsOption = Annotated[
+    str | None, typer.Option("--surroundings", help="What stood around it: searches find it by these words too.")
+]
 SourceOption = Annotated[str | None, typer.Option("--source-id", help="The same id again means a new version.")]
 AutomatedOption = Annotated[
     bool, typer.Option("--automated", help="A program writes: never replace what a person wrote.")
@@ -92,6 +95,7 @@ def register_save(app: typer.Typer) -> None:
         folder: SaveFolderOption = None,
         body_format: FormatOption = Format.MARKDOWN,
         context_type: ContextOption = None,
+        surroundings: SurroundingsOption = None,
         source_id: SourceOption = None,
         automated: AutomatedOption = False,
     ) -> None:
@@ -110,6 +114,7 @@ def register_save(app: typer.Typer) -> None:
             folder=folder,
             format=body_format,
             context_type=context_type,
+            surroundings=surroundings,
             source_id=source_id,
             automated=automated,
         )

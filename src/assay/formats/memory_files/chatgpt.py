@@ -37,7 +37,9 @@ _HEADING = re.compile(r"^(#{1,4})(?=[ \t])", re.MULTILINE)
 _FENCE = re.compile(r"^(```|~~~)", re.MULTILINE)
 
 
-class _Turn(NamedTuple):
+class Turn(NamedTuple):
+    """A message of a person or of the model."""
+
     role: str
     text: str
     at: Any
@@ -121,7 +123,7 @@ def _conversation(place: str, element: Element) -> Iterator[ImportItem | ImportP
             place=place, line=element.line, reason="not a conversation", detail=detail, size=element.size
         )
         return
-    turns = [turn for node in _branch(record, mapping) if (turn := _turn(node)) is not None]
+    turns = read_turns(record)
     title = str(record.get("title") or "").strip() or "Untitled conversation"
     if not turns:
         yield ImportProblem(
@@ -146,6 +148,11 @@ def _conversation(place: str, element: Element) -> Iterator[ImportItem | ImportP
         )
 
 
+def read_turns(record: Mapping[str, Any]) -> list[Turn]:
+    """The turns of a conversation, as it was shown last."""
+    return [turn for node in _branch(record, record["mapping"]) if (turn := _turn(node)) is not None]
+
+
 def _branch(record: Mapping[str, Any], mapping: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The messages from the first to the one that was shown last."""
     at = record.get("current_node")
@@ -167,7 +174,7 @@ def _time(node: Mapping[str, Any]) -> float:
     return float(at) if isinstance(at, (int, float)) else 0.0
 
 
-def _turn(node: Mapping[str, Any]) -> _Turn | None:
+def _turn(node: Mapping[str, Any]) -> Turn | None:
     """The message of a person or the model; None for everything else."""
     message = node.get("message")
     if not isinstance(message, dict) or (message.get("metadata") or {}).get("is_visually_hidden_from_conversation"):
@@ -177,7 +184,7 @@ def _turn(node: Mapping[str, Any]) -> _Turn | None:
     if role not in _ROLES or content.get("content_type", "text") not in _TEXTS:
         return None
     text = "\n\n".join(part.strip() for part in _text_parts(content) if part.strip())
-    return _Turn(role, text, message.get("create_time")) if text else None
+    return Turn(role, text, message.get("create_time")) if text else None
 
 
 def _text_parts(content: Mapping[str, Any]) -> Iterator[str]:
@@ -188,8 +195,8 @@ def _text_parts(content: Mapping[str, Any]) -> Iterator[str]:
             yield part["text"] if isinstance(part.get("text"), str) else f"[{part.get('content_type') or 'attachment'}]"
 
 
-def _parts(turns: list[_Turn]) -> list[list[_Turn]]:
-    parts: list[list[_Turn]] = [[]]
+def _parts(turns: list[Turn]) -> list[list[Turn]]:
+    parts: list[list[Turn]] = [[]]
     length = 0
     for turn in turns:
         if parts[-1] and length + len(turn.text) > LONGEST_PART:
@@ -200,7 +207,7 @@ def _parts(turns: list[_Turn]) -> list[list[_Turn]]:
     return parts
 
 
-def _write_turn(turn: _Turn) -> str:
+def _write_turn(turn: Turn) -> str:
     at = read_moment(turn.at)
     when = "" if at is None else f", {at:%Y-%m-%d %H:%M}"
     return f"## {_ROLES[turn.role]}{when}\n\n{_lower_headings(turn.text)}"
@@ -214,7 +221,7 @@ def _lower_headings(text: str) -> str:
     return "".join(piece if _FENCE.match(piece) else _HEADING.sub(r"##\1", piece) for piece in pieces)
 
 
-def _metadata(record: Mapping[str, Any], own_id: str, part: list[_Turn]) -> dict[str, Any]:
+def _metadata(record: Mapping[str, Any], own_id: str, part: list[Turn]) -> dict[str, Any]:
     created, updated = read_moment(record.get("create_time")), read_moment(record.get("update_time"))
     found = {
         "conversation_id": own_id,

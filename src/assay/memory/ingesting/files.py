@@ -1,7 +1,7 @@
 """Find files and read them into drafts.
 
 - Walk: every file below the named paths, once, in order, and none outside the root.
-- Read: Markdown, plain text and JSON as one document, JSONL as one document per line.
+- Read: Markdown, plain text and JSON as one document, JSONL as one document per line, a chat as one per turn.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from typing import Any, NoReturn
 
 from assay.errors import InputError
 from assay.formats import front_matter
+from assay.formats.conversations import read_chats
 from assay.formats.strict_json import line_decoder
 from assay.hashing import HASH_PREFIX
+from assay.memory.ingesting.conversations import make_turns
 from assay.memory.saving.drafts import MOST_TAGS, MOST_TRIGGERS, RESERVED
 from assay.records import Draft, Format, heading_path
 from assay.records.memory import (
@@ -249,6 +251,8 @@ def find_changed(before: Sequence[FoundFile], after: Sequence[FoundFile]) -> Ite
 LIMIT = 16_000_000
 """Bytes of one document: as many characters as a memory's body may have."""
 TOO_LONG = f"at most {LIMIT:,} bytes are read as one document; split it, or write it as JSONL"
+LONGEST_CHAT = 256_000_000
+"""Bytes of one chat export, which is read whole: its turns are found by those around them."""
 TOOL = INGESTED_WITH
 
 _TEXTS = ("text", "body", "content", "contents")
@@ -259,15 +263,39 @@ _TAKEN = frozenset({"title", "tags", "tag", RESERVED})
 """Properties of front matter that are more than metadata."""
 
 
-def read_file(file: FoundFile) -> Iterator[Draft | Skip]:
-    """The drafts of one file, and what in it could not be read."""
+def read_file(file: FoundFile, *, conversation: bool = False) -> Iterator[Draft | Skip]:
+    """The drafts of one file, and what in it could not be read; a `conversation` gives a draft for each turn."""
     try:
-        if file.path.suffix.lower() in RECORDS:
+        if conversation:
+            yield from _conversation(file)
+        elif file.path.suffix.lower() in RECORDS:
             yield from _records(file)
         else:
             yield _document(file)
     except OSError as problem:
         yield _skip(file, "unreadable", problem.strerror or str(problem))
+
+
+def _conversation(file: FoundFile) -> Iterator[Draft | Skip]:
+    with open_regular(file.path) as opened:
+        content = opened.read(LONGEST_CHAT + 1)
+    if len(content) > LONGEST_CHAT:
+        yield _skip(file, "size", f"{file.size:,} bytes; at most {LONGEST_CHAT:,} are read as one export; split it")
+        return
+    text = _decode(file, content)
+    if isinstance(text, Skip):
+        yield text
+        return
+    suffix = file.path.suffix.lower()
+    try:
+        chats = list(read_chats(text, place=file.rel_path, is_json=suffix == ".json", by_line=suffix in RECORDS))
+    except InputError as problem:
+        yield _skip(file, "conversation", f"{problem.message}; {problem.remedy}")
+        return
+    for chat in chats:
+        for turn in make_turns(chat):
+            own_id = str(turn.pop("own_id"))
+            yield _draft(file, format=Format.TEXT, source_id=f"{file.source_id}#{own_id}", **turn)
 
 
 def _document(file: FoundFile) -> Draft | Skip:

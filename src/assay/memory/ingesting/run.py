@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -203,11 +204,15 @@ class Ingester:
         follow_links: bool = False,
         gate: bool = False,
         prune: bool = False,
+        conversation: bool = False,
         on_file: OnFile | None = None,
     ) -> IngestReport:
-        """Take in every file the paths lead to; with `gate`, each is compared with what is there as a save is."""
+        """Take in every file the paths lead to.
+
+        With `gate`, each is compared with what is there as a save is; with `conversation`, files are read as chats.
+        """
         walked = walk(paths, root=root, globs=globs, follow_links=follow_links)
-        return self.take(scope, walked, gate=gate, prune=prune, on_file=on_file)
+        return self.take(scope, walked, gate=gate, prune=prune, conversation=conversation, on_file=on_file)
 
     def take(
         self,
@@ -216,6 +221,7 @@ class Ingester:
         *,
         gate: bool = False,
         prune: bool = False,
+        conversation: bool = False,
         gone: Sequence[str] = (),
         on_file: OnFile | None = None,
     ) -> IngestReport:
@@ -224,7 +230,7 @@ class Ingester:
         begun = self._stopwatch()
         with self._store.reading(scope) as work:
             known = Known.of(work)
-        run = _Run(known, meter, on_file)
+        run = _Run(known, meter, on_file, conversation=conversation)
         for draft, outcome in self._make_saver(meter).save_many(scope, run.drafts(walked), gated=gate):
             run.note(draft, outcome)
         absent = (*find_missing(known, walked, run.seen, run.partly_read), *known.below(gone))
@@ -257,7 +263,8 @@ class _FileProgress:
 class _Run:
     """What one run has seen so far."""
 
-    def __init__(self, known: Known, meter: Meter, on_file: OnFile | None) -> None:
+    def __init__(self, known: Known, meter: Meter, on_file: OnFile | None, *, conversation: bool) -> None:
+        self._conversation = conversation
         self.seen: set[str] = set()
         self.partly_read: set[str] = set()
         """Files that could not be read whole: what is missing from them is not known."""
@@ -335,7 +342,7 @@ class _Run:
 
     def _of(self, file: FoundFile) -> Iterator[Draft]:
         self.seen.add(file.source_id)
-        for outcome in self._time_reading(read_file(file)):
+        for outcome in self._time_reading(read_file(file, conversation=self._conversation)):
             if isinstance(outcome, Skip):
                 self.partly_read.add(file.source_id)
                 self._skipped.append(outcome)
@@ -401,12 +408,14 @@ def watch(
     follow_links: bool = False,
     gate: bool = False,
     prune: bool = False,
+    conversation: bool = False,
     on_file: OnFile | None = None,
 ) -> None:
     """Take in everything once, then what has changed since, round after round."""
     root = root or suggest_root(paths)  # once: a path that goes away must not move it
     before = walk(paths, root=root, globs=globs, follow_links=follow_links)
-    on_report(ingester.take(scope, before, gate=gate, prune=prune, on_file=on_file))
+    take = partial(ingester.take, scope, gate=gate, prune=prune, conversation=conversation, on_file=on_file)
+    on_report(take(before))
     while not wait():
         after = walk_again(paths, root=root, globs=globs, follow_links=follow_links)
         names = frozenset(find_changed(before.files, after.files))
@@ -415,5 +424,5 @@ def watch(
             gone = sorted(names - {known_file.source_id for known_file in there})
             # No folder was walked as far as this report goes: only what changed is looked at.
             fresh = replace(after, files=there, skipped=(), folders=())
-            on_report(ingester.take(scope, fresh, gate=gate, prune=prune, gone=gone, on_file=on_file))
+            on_report(take(fresh, gone=gone))
         before = after

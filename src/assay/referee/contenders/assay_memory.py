@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError
@@ -13,6 +14,7 @@ from assay.records.fields import one_of
 from assay.referee.contenders.contract import FILTERS, Contender, ContenderHit, Declaration
 from assay.referee.contenders.plain import folder_name, missing_item
 from assay.referee.sets.values import MemoryItem
+from assay.text.surroundings import find_surroundings
 
 if TYPE_CHECKING:
     from assay.memory.engine import Engine
@@ -47,7 +49,7 @@ class AssayMemory(Contender):
     def fill(self, user: str, items: Sequence[MemoryItem]) -> None:
         """Save the items in order."""
         scope = _scope(user)
-        for draft, outcome in self._engine.saver.save_many(scope, map(_draft, items)):
+        for draft, outcome in self._engine.saver.save_many(scope, _drafts(items)):
             if isinstance(outcome, Refused):
                 raise InputError(f"{draft.source_id}: {outcome.reason}", remedy="Leave the item out.")
         self._engine.indexes.compact(scope)
@@ -105,11 +107,21 @@ def _scope(user: str) -> Scope:
     return Scope(tenant=folder_name(user))
 
 
-def _draft(item: MemoryItem) -> Draft:
+def _drafts(items: Sequence[MemoryItem]) -> Iterator[Draft]:
+    """The items in order; turns of one session with what stands around them, as `assay ingest --conversation` saves."""
+    for _, sitting in groupby(items, key=lambda item: (item.session, bool(item.speaker))):
+        together = list(sitting)
+        is_chat = bool(together[0].speaker)
+        around = find_surroundings([item.text for item in together]) if is_chat else [""] * len(together)
+        yield from map(_draft, together, around)
+
+
+def _draft(item: MemoryItem, surroundings: str) -> Draft:
     return Draft(
         title=title_of(item.text) or item.id,
         body=item.text if item.text.strip() else item.id,
         format=Format.TEXT,
+        surroundings=surroundings,
         source_id=item.id,
         valid_from=item.date,
         written_with=TOOL,

@@ -28,6 +28,7 @@ from assay.storage.tables import (
     judge_verdicts,
     learned_terms,
     learning_evidence,
+    memories,
     memory_saves,
     meta,
     metadata,
@@ -231,6 +232,7 @@ class Erasure(Repository):
         about = (self._mine(audit), self._among(audit.c.target, ids), audit.c.detail != {})
         lines = self._connection.execute(select(audit.c.id).where(*about)).scalars().all()
         inputs = [row["input_hash"] for row in self._holding(judge_inputs, marks)]
+        self._clear_surroundings(marks)
         verdicts = (
             update(judge_verdicts)
             .where(self._mine(judge_verdicts), self._among(judge_verdicts.c.input_hash, inputs))
@@ -243,6 +245,15 @@ class Erasure(Repository):
                 "judge_verdicts": self._connection.execute(verdicts).rowcount,
             }
         )
+
+    def _clear_surroundings(self, marks: Marks) -> None:
+        """Empty what stood around memories where it holds a mark: a turn of a chat is copied into its neighbours."""
+        around = select(memories.c.id, memories.c.surroundings).where(
+            self._mine(memories), memories.c.surroundings != ""
+        )
+        held = [row.id for row in self._stream(around) if marks.in_value(row.surroundings)]
+        mine = (self._mine(memories), self._among(memories.c.id, held))
+        self._connection.execute(update(memories).where(*mine).values(surroundings=""))
 
     def _holding(self, table: Table, marks: Marks) -> list[Mapping[str, Any]]:
         marks = marks.word_by_word() if table.name in LEARNED_WORD_BY_WORD else marks

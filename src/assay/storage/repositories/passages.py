@@ -156,6 +156,7 @@ class IndexPassage(NamedTuple):
     triggers: list[str]
     heading_path: str
     text: str
+    surroundings: str
 
 
 class ShownPassage(NamedTuple):
@@ -204,6 +205,7 @@ _INDEXED = (
     memories.c.triggers,
     chunks.c.heading_path,
     chunks.c.text,
+    memories.c.surroundings,
 )
 _FILTERED_BY = [memories.c[name] for name in MemoryColumns._fields]
 _TEXTS = select(chunks.c.number, chunks.c.text).where(mine(chunks), among(chunks.c.number, "numbers"))
