@@ -73,6 +73,8 @@ class Measured(NamedTuple):
     wall_s: float
     memory_mb: float
     load: float
+    disk_mb: float | None = None
+    """Of a store: database and indexes."""
 
 
 # --- A store of notes ---
@@ -132,7 +134,9 @@ def measure_store(
             if report.documents != size - there:
                 raise AssertionError(f"{report.documents} documents were taken in instead of {size - there}")
             there = size
-            yield Measured("ingest", size, busy, wall, _resident_mb(), os.getloadavg()[0])
+            kept = [folder / "growing.db", folder / "growing.db-wal", *(folder / "growing.db-index").rglob("*")]
+            disk = sum(path.stat().st_size for path in kept if path.is_file())
+            yield Measured("ingest", size, busy, wall, _resident_mb(), os.getloadavg()[0], disk / 1e6)
             yield _measure_calls("search", size, [_search(engine, number) for number in range(searches)])
             yield _measure_calls("save", size, [_save(engine, size, number) for number in range(saves)])
 
@@ -257,7 +261,8 @@ def write_table(found: Sequence[Measured]) -> Iterator[str]:
 
 
 def _format_cell(found: Measured) -> str:
-    return f"{_format_seconds(found.busy_s)} ({_format_seconds(found.wall_s)}), {found.memory_mb:,.0f} MB"
+    disk = "" if found.disk_mb is None else f", {found.disk_mb:,.0f} MB of disk"
+    return f"{_format_seconds(found.busy_s)} ({_format_seconds(found.wall_s)}), {found.memory_mb:,.0f} MB{disk}"
 
 
 def _format_seconds(seconds: float) -> str:
@@ -289,7 +294,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _measure(folder: Path, store: Sequence[int], cases: Sequence[int]) -> Iterator[Measured]:
-    yield from measure_store(folder, store)
+    if store:
+        yield from measure_store(folder, store)
     yield from measure_cases(folder, cases)
 
 
