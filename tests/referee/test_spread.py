@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,8 @@ def test_a_user_is_given_to_one_worker_for_all_systems_and_told_once(tmp_path: P
     assert (executor.opened, executor.done) == (["RemoteBench"], 7)
     assert told[-1] == ("small", "b", 50, 50)
     assert len(told) == 14
-    stores = [line for line in Journal(tmp_path, make_bench().plan(), resume=True).costs if line["kind"] == "store"]
+    with closing(Journal(tmp_path, make_bench().plan(), resume=True)) as journal:
+        stores = [line for line in journal.costs if line["kind"] == "store"]
     assert [(line["set"], line["system"]) for line in stores] == [
         ("small", "a"),
         ("small", "b"),

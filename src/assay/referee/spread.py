@@ -185,15 +185,16 @@ def run_on_workers(
     """Do what `Benchmark.run` does, with users given to the workers of an executor."""
     for system in bench.options.systems:
         bench.probe(system, journal)
+    here = OpenedBench(bench)
     job: Job[UserTask, UserOutcome] = Job(
-        perform=OpenedBench(bench).perform,
+        perform=here.perform,
         lost=lambda task, why: UserOutcome(task, problem=why),
         remote=None if open_bench is None else lambda: RemoteBench(open_bench=open_bench, plan=bench.plan()),
         what="users",
     )
     tally = _Tally(bench, journal)
     tasks = list(_plan_tasks(bench, journal))
-    with closing(executor.run(iter(tasks), job)) as outcomes:
+    with closing(here), closing(executor.run(iter(tasks), job)) as outcomes:
         for outcome in outcomes:
             tally.take(outcome)
     tally.note_stores()
