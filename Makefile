@@ -77,8 +77,10 @@ bench: $(READY) $(PEERS)
 	@$(BIN)/python -m bench.pages
 	@$(BIN)/python -m bench.http_client
 	@$(BIN)/python -m bench.cluster
+	@$(BIN)/python -m bench.growth
 	@$(BIN)/python -m bench.relocation $(if $(DATA),--data $(DATA))
 	@$(if $(DATA),$(BIN)/python -m bench.ingest --data $(DATA))
+	@$(if $(DATA),$(BIN)/python -m bench.ingest --data $(DATA) --limit)
 	@$(if $(DATA),$(BENCH)/bin/python -m bench.search --data $(DATA))
 	@$(if $(DATA),$(BIN)/python -m bench.quality --data $(DATA))
 	@$(if $(DATA),$(BIN)/python -m bench.judge --data $(DATA))

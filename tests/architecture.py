@@ -110,6 +110,7 @@ LAYERS = (
         "embedding",
         "memory",
         "systems",
+        "work",
     ),
     _layer(
         "store_audit",

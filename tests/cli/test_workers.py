@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.cli.telling import Run
+from tests.cli.test_tuning_commands import QUIET, many, written
 from tests.work.crews import PickledExecutor
 
 from assay.cli.work import describe_rates, worker_lines
@@ -80,6 +81,31 @@ def _without_times(told: Any) -> Any:
     if isinstance(told, dict):
         return {name: _without_times(value) for name, value in told.items() if name not in ("took_s", "judge_time")}
     return [_without_times(value) for value in told] if isinstance(told, list) else told
+
+
+def test_fusion_is_tuned_alike(run: Run, workers: PickledExecutor, tmp_path: Path) -> None:
+    path = str(written(tmp_path, many()))
+    asked = ("tune", "fusion", path, "-s", f"assay:{QUIET}", "-n", "20", "--json")
+    assert run(*asked, "--processes", "2").json == run(*asked).json
+    assert workers.opened == ["RemoteTrails", "RemoteReplay", "RemoteReplay"]
+
+
+def test_thresholds_are_measured_alike(run: Run, workers: PickledExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_EMBEDDER_KIND", "static")
+    monkeypatch.setenv("ASSAY_SIMILARITY_RELATED", "0.5")
+    asked = ("tune", "thresholds", "--json")
+    assert run(*asked, "--processes", "2").json == run(*asked).json
+    assert set(workers.opened) == {"RemoteEmbedding"}
+
+
+def test_memory_systems_are_compared_alike(run: Run, workers: PickledExecutor) -> None:
+    asked = ("bench", "memory", "-s", "bm25", "-s", "markdown-grep", "--no-times", "--json")
+    alone, spread = run(*asked, "--runs", "one").json, run(*asked, "--runs", "two", "--processes", "2").json
+    assert spread["seal"] == alone["seal"]
+    assert spread["results"] == alone["results"]
+    assert workers.opened == ["RemoteBench"]
+    refused = run(*asked[:-1], "--vectors", "kept", "--processes", "2")
+    assert (refused.code, "there are both --vectors and --processes" in refused.err) == (3, True)
 
 
 @pytest.mark.slow

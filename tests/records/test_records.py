@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 from collections.abc import Callable
 from dataclasses import MISSING, FrozenInstanceError, fields, is_dataclass
 from datetime import UTC, datetime, timedelta, timezone
@@ -29,6 +31,7 @@ from assay.records import (
     memory,
     scope,
 )
+from assay.records.evaluations import CaseResult, CaseStatus, Retrieved
 from assay.records.evidence import RESULT_NUMBERS
 from assay.records.fields import make_checked
 from assay.testing import note
@@ -425,3 +428,13 @@ def test_a_record_of_checked_values_is_the_record_that_checks_make() -> None:
         made.channel = "vector"  # type: ignore[misc]
     with pytest.raises(KeyError, match="scores"):
         make_checked(ChannelCandidates, channel="bm25", ids=())
+
+
+def test_records_that_workers_send_cross_whole() -> None:
+    retrieved = Retrieved(ids=("d1", "d2"), scores=(0.5, 0.25), stages={"search": 1.5}, notes=("one twice",))
+    sent = CaseResult(case_id="q1", repeat=2, status=CaseStatus.OK, retrieved=retrieved, total_ms=3.5, tries=1)
+    for record in (sent, CaseResult(case_id="q2", status=CaseStatus.ERROR, error="it fell")):
+        received = pickle.loads(pickle.dumps(record))
+        assert received == record
+        assert repr(received) == repr(record)
+        assert copy.deepcopy(record) == record

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import random
 from collections import deque
@@ -9,7 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from assay.work.dispatch import Reply, WorkerState
+from assay.work.dispatch import CrewExecutor, DispatchRules, Reply, WorkerState
 from assay.work.jobs import Hold, Job, WorkerFigures
 from assay.work.worker import Request, perform
 
@@ -111,3 +112,31 @@ class MadeCrew:
 
     def finish(self, key: str) -> None:
         self.finished.append(key)
+
+
+_KEYS = itertools.count()
+
+
+def restless_executor(seed: int, workers: int) -> CrewExecutor:
+    """Workers of whom some die and some hang now and then, drawn from the seed; nothing is ever given up."""
+    rng = random.Random(seed)
+    crew = MadeCrew(SetClock(), workers=workers, rng=rng)
+
+    def disturb(crew: MadeCrew) -> None:
+        if crew.there and rng.random() < 0.15:
+            crew.kill(rng.choice(sorted(crew.there)))
+        if crew.there and rng.random() < 0.05:
+            crew.hung.add(rng.choice(sorted(crew.there)))
+        if crew.hung and rng.random() < 0.2:
+            crew.hung.pop()
+        if len(crew.there) < workers:
+            crew.start()
+
+    crew.act = disturb
+    return CrewExecutor(
+        crew=crew,
+        new_key=lambda: f"restless-{next(_KEYS)}",
+        close_crew=lambda: None,
+        rules=DispatchRules(tries=10**6, silence_s=5.0, patience_s=1e9),
+        clock=crew.clock,
+    )

@@ -27,6 +27,7 @@ from assay.evaluation.comparison import Compared, comparison_json, leading, metr
 from assay.evaluation.gating.rules import answer, ask, judge
 from assay.evaluation.gating.verdict import GateOptions, RuleVerdict, Status, Verdict, beyond
 from assay.evaluation.readings import Reading, reading_of
+from assay.evaluation.running.asking import OpenRemoteSystem
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import Running, run
 from assay.formats.files import write_lines, writing
@@ -274,12 +275,25 @@ class Performed(NamedTuple):
     decision: ExperimentDecision
 
 
-def perform(plan: ExperimentPlan, open_system: OpenSystem, running: Running, *, earlier: int = 0) -> Performed:
+def perform(
+    plan: ExperimentPlan,
+    open_system: OpenSystem,
+    running: Running,
+    *,
+    earlier: int = 0,
+    remote: Callable[[str], OpenRemoteSystem | None] | None = None,
+) -> Performed:
     """Run both sides, decide, and make the record; the caller stores it.
 
-    `earlier` is the number of tries over the same dataset and control before this one (`Book.earlier`).
+    `earlier` is the number of tries over the same dataset and control before this one (`Book.earlier`). `remote` says
+    how a worker of the executor opens the system of a name; it is needed where the executor has workers.
     """
-    control, treatment = (_reading(plan, spec, open_system, running) for spec in (plan.base, plan.treatment))
+
+    def run_side(spec: str) -> Reading:
+        here = running if remote is None else replace(running, open_remote=remote(spec))
+        return _reading(plan, spec, open_system, here)
+
+    control, treatment = run_side(plan.base), run_side(plan.treatment)
     decision = decide(control, treatment, metric=plan.metric, options=plan.gate, attempt=earlier + 1)
     return Performed(_experiment(plan, control, treatment, decision, running.clock), decision)
 

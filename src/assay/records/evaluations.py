@@ -20,7 +20,7 @@ from assay.errors import BadValue
 from assay.hashing import content_hash
 from assay.records import values
 from assay.records.answers import GivenAnswer, RetrievedChunk
-from assay.records.fields import allow, one_of, require
+from assay.records.fields import allow, one_of, pickle_by_place, require
 from assay.records.saving import Written
 
 # --- Estimates with their interval ---
@@ -258,6 +258,7 @@ VECTOR_SEARCH = "vector_search"
 """The stage of a case in which a vector store searched, without the embedding of the query."""
 
 
+@pickle_by_place
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Retrieved:
     """What a system returned for one query."""
@@ -283,6 +284,7 @@ class Retrieved:
     """What the adapter had to say: duplicates dropped, ids it did not know."""
 
 
+@pickle_by_place
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CaseResult:
     """One case, run once."""

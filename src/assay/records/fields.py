@@ -15,6 +15,7 @@ from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum, StrEnum
 from functools import cache, partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -41,6 +42,27 @@ def allow(record: object, rule: Rule, *fields: str) -> None:
     for field in fields:
         if getattr(record, field) is not None:
             require(record, rule, field)
+
+
+def pickle_by_place(kind: type[Record]) -> type[Record]:
+    """Make a frozen record with slots quick to pickle: its values in the order of its fields, set without checks.
+
+    For records that workers send by the hundred thousand. What `dataclasses` does for slots looks up every field of
+    every record. Both sides of a pickle run the same code, so that the order is the same.
+    """
+    setters = [put for _, put in _setters(cast("Hashable", kind))]
+    read = attrgetter(*(field.name for field in fields(cast("Any", kind))))
+
+    def get_state(record: Record) -> Any:
+        return read(record)
+
+    def set_state(record: Record, state: tuple[Any, ...]) -> None:
+        for put, value in zip(setters, state, strict=True):
+            put(record, value)
+
+    type.__setattr__(kind, "__getstate__", get_state)
+    type.__setattr__(kind, "__setstate__", set_state)
+    return kind
 
 
 def make_checked(kind: type[Record], **given: Any) -> Record:

@@ -3,6 +3,7 @@
 - `sets`: readers of public benchmarks and of the bundled one; key overlays.
 - `contenders`: the systems, behind one contract.
 - `running`: fill, ask, keep every result at once.
+- `spread`: the same on workers, user by user, with the same numbers.
 - `journal`: the working files of a run, with which it goes on after a stop.
 - `records`: everything numbers are computed from.
 - `scoring`: from records to numbers; `answer_scoring` for the answers layer.

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from assay.errors import AssayError, InputError
 from assay.referee import traps
@@ -41,6 +42,20 @@ OpenSystem = Callable[[str, Path], Contender]
 """Opens a system by its name on a folder."""
 Listen = Callable[[str, str, int, int], None]
 """Called with set, system, questions done and questions in all."""
+AskedAlready = set[tuple[str, int]]
+"""Questions, each with its repeat."""
+
+
+class BenchNotes(Protocol):
+    """Where results and measurements go: the journal, or what a worker sends to it."""
+
+    def add(self, line: Line) -> None:
+        """Keep a result."""
+        ...
+
+    def add_cost(self, line: Line) -> None:
+        """Keep a measurement."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,18 +99,18 @@ class Benchmark:
     def run(self, journal: Journal) -> BenchRecords:
         """Run what is missing, and return the records of all."""
         for system in self.options.systems:
-            self._probe(system, journal)
+            self.probe(system, journal)
             for memory_set in self.sets:
                 self._run_set(system, memory_set, journal)
-        return self._collect(journal)
+        return self.collect(journal)
 
     # --- One system ---
 
-    def _probe(self, system: str, journal: Journal) -> None:
+    def probe(self, system: str, journal: Journal) -> None:
         """Open an instance of its own and look for defaults that are on; once for each system."""
         if any(line["kind"] == "system" and line["system"] == system for line in journal.lines):
             return
-        with _scratch() as folder, closing(self.open_system(system, folder)) as contender:
+        with scratch_folder() as folder, closing(self.open_system(system, folder)) as contender:
             if self.embedder is not None:
                 self.embedder.embed(["warm up"])
             observed = self._try_probe(contender, system)
@@ -110,47 +125,44 @@ class Benchmark:
             return [{"trap": traps.DEFAULT, "action": traps.FLAGGED, "set": "", "system": system, "sentence": sentence}]
 
     def _run_set(self, system: str, memory_set: MemorySet, journal: Journal) -> None:
-        done = {
-            (line["question"], line["repeat"])
-            for line in journal.lines
-            if line["kind"] == "asked" and line["set"] == memory_set.name and line["system"] == system
-        }
-        wanted = len(memory_set.questions) * self.options.repeats
-        if len(done) == wanted:
+        done = find_asked(journal, system, memory_set)
+        count, wanted = len(done), len(memory_set.questions) * self.options.repeats
+        if count == wanted:
             return
-        with _scratch() as folder, closing(self.open_system(system, folder)) as contender:
-            place = _Place(self, system, memory_set, contender, journal, len(done), wanted)
+
+        def tell() -> None:
+            nonlocal count
+            count += 1
+            self.listen(memory_set.name, system, count, wanted)
+
+        with scratch_folder() as folder, closing(self.open_system(system, folder)) as contender:
+            place = BenchPlace(self, system, memory_set, contender, journal)
             with NetworkWatch() as watch:
-                for user, questions in memory_set.asked.items():
-                    missing = [
-                        (question, repeat)
-                        for question in questions
-                        for repeat in range(self.options.repeats)
-                        if (question.id, repeat) not in done
-                    ]
+                for user in memory_set.asked:
+                    missing = self.find_missing(memory_set, user, done)
                     if missing:
-                        place.run_user(memory_set.by_user[user], missing)
-            journal.add_cost(
-                {
-                    "kind": "store",
-                    "set": memory_set.name,
-                    "system": system,
-                    "bytes": folder_size(folder),
-                    "model_calls": contender.model_calls(),
-                    "hosts": sorted(watch.hosts),
-                }
+                        place.run_user(memory_set.by_user[user], missing, tell)
+            note_store(
+                journal, memory_set.name, system, folder_size(folder), contender.model_calls(), sorted(watch.hosts)
             )
-            if watch.hosts:
-                journal.add({"kind": "observed", "line": tell_download(memory_set.name, system, sorted(watch.hosts))})
+
+    def find_missing(self, memory_set: MemorySet, user: str, done: AskedAlready) -> list[tuple[MemoryQuestion, int]]:
+        """Return the questions of a user that have no result yet, each with its repeat."""
+        return [
+            (question, repeat)
+            for question in memory_set.asked[user]
+            for repeat in range(self.options.repeats)
+            if (question.id, repeat) not in done
+        ]
 
     # --- From the journal to records ---
 
-    def _collect(self, journal: Journal) -> BenchRecords:
+    def collect(self, journal: Journal) -> BenchRecords:
+        """Return the records of all that the journal holds, whatever the order in which it came there."""
         rankings: dict[RunKey, dict[str, Line]] = {}
         answers: dict[RunKey, dict[str, Line]] = {}
         fills: dict[tuple[str, str], dict[str, str]] = {}
         systems: dict[str, Line] = {}
-        observed: list[Line] = []
         found = {
             (line["set"], line["system"], line["repeat"], line["question"]): line
             for line in journal.lines
@@ -159,11 +171,8 @@ class Benchmark:
         for line in journal.lines:
             if line["kind"] == "system":
                 systems[line["system"]] = line["line"]
-                observed += line["observed"]
             elif line["kind"] == "filled":
                 fills.setdefault((line["set"], line["system"]), {})[line["user"]] = line["texts"]
-            elif line["kind"] == "observed" and line["line"] not in observed:
-                observed.append(line["line"])
         for memory_set in self.sets:
             for system in self.options.systems:
                 for repeat in range(self.options.repeats):
@@ -192,42 +201,66 @@ class Benchmark:
             rankings=rankings,
             answers=answers,
             fills=in_order,
-            observed=observed,
+            observed=self._sort_observed(journal),
             versions=self.versions,
         )
 
+    def _sort_observed(self, journal: Journal) -> list[Line]:
+        """Return what was noticed: of each system its defaults, then what it did on each set."""
+        probed = {line["system"]: line["observed"] for line in journal.lines if line["kind"] == "system"}
+        seen = [line["line"] for line in journal.lines if line["kind"] == "observed"]
+        found: list[Line] = []
+        for system in self.options.systems:
+            found += probed.get(system, [])
+            for memory_set in self.sets:
+                for line in seen:
+                    if (line["set"], line["system"]) == (memory_set.name, system) and line not in found:
+                        found.append(line)
+        return found
 
-class _Place:
+
+def find_asked(journal: Journal, system: str, memory_set: MemorySet) -> AskedAlready:
+    """Return the questions that a system has a result for."""
+    return {
+        (line["question"], line["repeat"])
+        for line in journal.lines
+        if line["kind"] == "asked" and line["set"] == memory_set.name and line["system"] == system
+    }
+
+
+def note_store(  # noqa: PLR0917 - the fields of one line
+    notes: BenchNotes, name: str, system: str, size: int, model_calls: int, hosts: Sequence[str]
+) -> None:
+    """Keep what a system used on a set: bytes, calls to a model, and hosts, which are told beside its numbers."""
+    cost = {"bytes": size, "model_calls": model_calls, "hosts": list(hosts)}
+    notes.add_cost({"kind": "store", "set": name, "system": system, **cost})
+    if hosts:
+        notes.add({"kind": "observed", "line": tell_download(name, system, hosts)})
+
+
+class BenchPlace:
     """One system on one set."""
 
-    def __init__(  # noqa: PLR0917 - made in one place, from what that place has
-        self,
-        bench: Benchmark,
-        system: str,
-        memory_set: MemorySet,
-        contender: Contender,
-        journal: Journal,
-        done: int,
-        wanted: int,
+    def __init__(
+        self, bench: Benchmark, system: str, memory_set: MemorySet, contender: Contender, notes: BenchNotes
     ) -> None:
         self._bench = bench
         self._system = system
         self._set = memory_set
         self._contender = contender
-        self._journal = journal
-        self._done = done
-        self._wanted = wanted
+        self._notes = notes
         overlay = bench.overlays.get(memory_set.name)
         self._corrected = None if overlay is None else overlay.apply(memory_set).by_question
 
-    def run_user(self, user: MemoryUser, missing: Sequence[tuple[MemoryQuestion, int]]) -> None:
-        """Fill the user's memory and ask what is missing."""
+    def run_user(
+        self, user: MemoryUser, missing: Sequence[tuple[MemoryQuestion, int]], on_asked: Callable[[], None]
+    ) -> None:
+        """Fill the user's memory and ask what is missing; `on_asked` is called after each question."""
         failure = self._fill(user)
         for question, repeat in missing:
             line = self._ask(user, question) if not failure else {"ranking": {"hits": [], "failed": failure}}
-            self._journal.add({**self._named("asked"), "repeat": repeat, "question": question.id, **line})
-            self._done += 1
-            self._bench.listen(self._set.name, self._system, self._done, self._wanted)
+            self._notes.add({**self._named("asked"), "repeat": repeat, "question": question.id, **line})
+            on_asked()
 
     def _fill(self, user: MemoryUser) -> str:
         """Fill, and return why it failed; empty where it did not."""
@@ -238,9 +271,9 @@ class _Place:
         except Exception as problem:  # noqa: BLE001 - a system's failure is a result
             return f"filling failed: {_reason(problem)}"
         texts = traps.hash_pool(describe_pools_of(user))
-        self._journal.add({**self._named("filled"), "user": user.id, "texts": texts})
+        self._notes.add({**self._named("filled"), "user": user.id, "texts": texts})
         cost = {"user": user.id, "seconds": meter.seconds, "embedding": meter.embedding, "items": len(user.items)}
-        self._journal.add_cost({**self._named("fill"), **cost})
+        self._notes.add_cost({**self._named("fill"), **cost})
         return ""
 
     def _ask(self, user: MemoryUser, question: MemoryQuestion) -> Line:
@@ -251,7 +284,7 @@ class _Place:
             ranking = self._describe_hits(user, hits[: self._bench.options.depth])
         except Exception as problem:  # noqa: BLE001 - a system's failure is a result
             return {"ranking": {"hits": [], "failed": _reason(problem)}}
-        self._journal.add_cost({**self._named("ask"), "question": question.id, "ms": meter.seconds * 1000})
+        self._notes.add_cost({**self._named("ask"), "question": question.id, "ms": meter.seconds * 1000})
         line: Line = {"ranking": ranking}
         if self._bench.options.layer == ANSWERS:
             line["answer"] = self._answer(question, [hit.text for hit in hits])
@@ -310,7 +343,8 @@ def _reason(problem: Exception) -> str:
 
 
 @contextmanager
-def _scratch() -> Iterator[Path]:
+def scratch_folder() -> Iterator[Path]:
+    """A folder that is gone afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="assay-bench-"))
     try:
         yield folder

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,7 +29,7 @@ class _Connections:
     """Hears of every connection of this process; Python's audit hooks cannot be removed, so there is one for all."""
 
     def __init__(self) -> None:
-        self.listening: list[set[str]] = []
+        self.listening: list[NetworkWatch] = []
         self._installed = False
 
     def install(self) -> None:
@@ -45,26 +46,31 @@ class _Connections:
         if isinstance(host, bytes):
             host = host.decode(errors="replace")
         if isinstance(host, str) and not _is_local(host):
-            for hosts in self.listening:
-                hosts.add(host)
+            for watch in self.listening:
+                if threading.get_ident() not in watch.ignored:
+                    watch.hosts.add(host)
 
 
 _CONNECTIONS = _Connections()
 
 
 class NetworkWatch:
-    """Collects the hosts beyond this machine that are contacted inside a `with` block."""
+    """Collects the hosts beyond this machine that are contacted inside a `with` block.
 
-    def __init__(self) -> None:
+    `ignored` are threads whose connections are not the system's, such as those of a worker to its scheduler.
+    """
+
+    def __init__(self, ignored: Collection[int] = ()) -> None:
         self.hosts: set[str] = set()
+        self.ignored = frozenset(ignored)
 
     def __enter__(self) -> Self:
         _CONNECTIONS.install()
-        _CONNECTIONS.listening.append(self.hosts)
+        _CONNECTIONS.listening.append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        _CONNECTIONS.listening.remove(self.hosts)
+        _CONNECTIONS.listening.remove(self)
 
 
 def _is_local(host: str) -> bool:

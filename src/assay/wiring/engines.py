@@ -57,9 +57,9 @@ WORDS_WITHOUT_EMBEDDER = 200
 """Chunk length when the embedder does not give its limit; about as much text as the bundled one takes."""
 
 
-def open_embedder(settings: Settings) -> Embedder:
-    """Return the embedder of the settings, with their thresholds; its model is loaded at its first use."""
-    found = on_demand_embedder(settings, None, run_once=False)
+def open_embedder(settings: Settings, given: Embedder | None = None) -> Embedder:
+    """Return the embedder of the settings, or the one given, with their thresholds; loaded at its first use."""
+    found = on_demand_embedder(settings, given, run_once=False)
     if found is None:
         raise SettingError("the setting embedder.kind is none", remedy="Set it to minilm, for example.")
     return found

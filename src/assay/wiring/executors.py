@@ -114,10 +114,11 @@ def spread_embedder(settings: Settings, executor: Executor) -> Embedder | None:
         return None
     from assay.embedding.spread import SpreadEmbedder  # noqa: PLC0415 - see the package's docstring
 
-    return SpreadEmbedder(load_embedder(settings), executor, partial(load_worker_embedder, _tell_embedder(settings)))
+    return SpreadEmbedder(load_embedder(settings), executor, partial(load_worker_embedder, tell_embedder(settings)))
 
 
-def _tell_embedder(settings: Settings) -> dict[str, Any]:
+def tell_embedder(settings: Settings) -> dict[str, Any]:
+    """Return what workers are told of the settings, to load the same embedder."""
     return {name: value for name in _EMBEDDER_FIELDS if (value := getattr(settings, name))}
 
 
@@ -133,7 +134,7 @@ def spread_judges(settings: Settings, executor: Executor, choice: JudgeChoice) -
     from assay.evaluation.spread_judging import ask_workers, asks_model  # noqa: PLC0415 - see the package's docstring
     from assay.wiring.models import judge_name  # noqa: PLC0415 - the same
 
-    told, name = _tell_embedder(settings), judge_name(settings, choice)
+    told, name = tell_embedder(settings), judge_name(settings, choice)
 
     def spread(judge: Judging) -> AskAll | None:
         if asks_model(judge):

@@ -6,8 +6,9 @@ import difflib
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,6 +25,7 @@ from assay.referee.contenders.contract import Contender, OpenContender
 from assay.settings import Settings, load_settings
 from assay.systems.replies import headers_for
 from assay.wiring.engines import ENGINE_MODULES, load_embedder, open_engine
+from assay.wiring.executors import tell_embedder
 from assay.wiring.models import open_model
 from assay.wiring.network import gatekeeper_of
 from assay.wiring.stores import open_store, scope_of
@@ -34,6 +36,11 @@ MODEL = "model"
 if TYPE_CHECKING:
     from assay.referee.judges import AnswerJudge
     from assay.referee.readers import AnswerReader
+    from assay.referee.records import BenchOptions
+    from assay.referee.running import Benchmark, Listen
+    from assay.referee.sets.overlays import KeyOverlay
+    from assay.referee.sets.values import MemorySet
+    from assay.referee.spread import OpenBench
     from assay.referee.watching import SharedEmbedder
 
 
@@ -248,6 +255,73 @@ def quiet_peers() -> None:
         ("LANGSMITH_TRACING", "false"),
     ):
         os.environ.setdefault(name, value)
+
+
+# --- The benchmark itself, here and inside workers ---
+
+
+def make_benchmark(  # noqa: PLR0917 - everything a benchmark is made of
+    options: BenchOptions,
+    sets: Sequence[MemorySet],
+    overlays: Sequence[KeyOverlay],
+    embedder: SharedEmbedder | None,
+    answering: Answering | None,
+    listen: Listen = lambda *_: None,
+) -> Benchmark:
+    """Return the benchmark of these options; its systems are opened by name."""
+    from assay.referee.running import Benchmark  # noqa: PLC0415 - loaded when it is used
+
+    known = {memory_set.name for memory_set in sets}
+    lost = next((found.set for found in overlays if found.set not in known), None)
+    if lost is not None:
+        raise InputError(f"an overlay is for {lost}, which is not measured", remedy=f"Add --set {lost}.")
+
+    def open_system(name: str, folder: Path) -> Contender:
+        return open_contender(name, OpenContender(folder=folder, embedder=embedder, seed=options.seed))
+
+    return Benchmark(
+        options=options,
+        sets=sets,
+        open_system=open_system,
+        overlays={found.set: found for found in overlays},
+        embedder=embedder,
+        reader=None if answering is None else answering.reader,
+        judge=None if answering is None else answering.judge,
+        listen=listen,
+        versions=bench_versions(options.systems),
+    )
+
+
+def remote_bench(
+    settings: Settings,
+    options: BenchOptions,
+    sets: Sequence[MemorySet],
+    overlays: Sequence[KeyOverlay],
+    answering: Answering | None,
+) -> OpenBench | None:
+    """Return what opens the benchmark inside a worker; None where a model is asked, whose budget holds here alone."""
+    if answering is not None and (MODEL in (options.reader, options.judge) or not answering.judge.repeatable):
+        return None
+    return partial(open_worker_bench, tell_embedder(settings), options, tuple(sets), tuple(overlays))
+
+
+def open_worker_bench(
+    told: dict[str, Any], options: BenchOptions, sets: Sequence[MemorySet], overlays: Sequence[KeyOverlay]
+) -> Benchmark:
+    """Open a benchmark in a worker: one thread for the embedder, since a worker works on one user at a time."""
+    from assay.referee.sets.values import ANSWERS  # noqa: PLC0415 - loaded when it is used
+
+    quiet_peers()
+    settings = load_settings().settings.change(**told, embedder_threads=1)
+    embedder = bench_embedder(settings, options.systems, reader=options.reader)
+    answering = None
+    if options.layer == ANSWERS:
+        reader = _open_reader(settings, options.reader, embedder, None)
+        answering = Answering(reader, open_bench_judge(settings, options.judge))
+    return make_benchmark(options, sets, overlays, embedder, answering)
+
+
+# --- Who answers and who decides ---
 
 
 class Answering(NamedTuple):

@@ -27,8 +27,8 @@ from assay.work.worker import Done, Refused, Request, Unknown, build, read_reply
 
 BATCH_S = 0.2
 """How long a batch should take: long enough that sending it costs little, short enough that little is lost with it."""
-MOST_ITEMS = 256
-"""Items of one batch."""
+MOST_ITEMS = 2_048
+"""Items of one batch, so that the memory of the caller is bounded also where an item takes no time at all."""
 AHEAD = 2
 """Batches at a worker for each of its slots."""
 LOOK_S = 0.5

@@ -15,11 +15,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from assay.cli.surface import Surface, command
+from assay.cli.work import ClusterOption, ProcessesOption, open_executor, worker_lines
 from assay.errors import BrokenSeal, InputError
 from assay.formats.grid import grid
 from assay.hashing import HASH_PREFIX, content_hash
 from assay.referee.capsule import read_lines, read_records, write_capsule
-from assay.referee.contenders.contract import OpenContender
 from assay.referee.costs import summarise_costs
 from assay.referee.importing import import_results
 from assay.referee.joining import join_records
@@ -29,8 +29,9 @@ from assay.referee.records import BenchOptions, BenchRecords, Line
 from assay.referee.running import Benchmark
 from assay.referee.scoring import compute_results
 from assay.referee.sets.catalog import SETS, load_set
-from assay.referee.sets.overlays import KeyOverlay, convert_audit, load_overlay, write_overlay
+from assay.referee.sets.overlays import convert_audit, load_overlay, write_overlay
 from assay.referee.sets.values import ANSWERS, LAYERS, RETRIEVAL
+from assay.referee.spread import OpenBench, run_on_workers
 from assay.referee.tables import render_markdown, render_text
 from assay.referee.verification import verify_capsule
 from assay.referee.watching import SharedEmbedder
@@ -38,14 +39,15 @@ from assay.wiring.referee import (
     CONTENDERS,
     Answering,
     bench_embedder,
-    bench_versions,
     find_repeatable_judge,
+    make_benchmark,
     open_answering,
     open_bench_judge,
-    open_contender,
     parse_contender,
     quiet_peers,
+    remote_bench,
 )
+from assay.work.jobs import Executor
 
 DEFAULT_SYSTEMS = ("assay", "bm25", "vector", "markdown-grep")
 DEFAULT_SET = "starter"
@@ -122,6 +124,8 @@ def _register_memory(group: typer.Typer) -> None:
         vectors: VectorsOption = None,
         out: OutOption = None,
         times: TimesOption = True,
+        processes: ProcessesOption = None,
+        cluster: ClusterOption = None,
     ) -> None:
         """Fill memory systems with the same texts, ask them the same questions, and compare what they return."""
         cutoffs = check_cutoffs(k or CUTOFFS)
@@ -139,52 +143,43 @@ def _register_memory(group: typer.Typer) -> None:
         )
         for name in options.systems:
             parse_contender(name)
+        _refuse_kept_vectors(vectors, processes, cluster)
         quiet_peers()
         overlays = [load_overlay(path) for path in overlay or ()]
-        with _bar(surface) as listen:
+        found = [load_set(name, data) for name in dict.fromkeys(sets or [DEFAULT_SET])]
+        with _bar(surface) as listen, open_executor(surface, processes, cluster) as executor:
             embedder = bench_embedder(surface.settings, options.systems, vectors, reader=reader)
             with _answering(surface, options, embedder) as answering:
-                bench = _make(options, sets or [DEFAULT_SET], data, overlays, embedder, answering, listen)
+                bench = make_benchmark(options, found, overlays, embedder, answering, listen)
                 folder = runs / content_hash(bench.plan()).removeprefix(HASH_PREFIX)[:12]
-                outcome = _run(bench, folder, resume=resume)
+                remote = remote_bench(surface.settings, options, found, overlays, answering)
+                work = bench.run if executor is None else partial(_run_on_workers, bench, executor, remote)
+                outcome = _run(bench, work, folder, resume=resume)
+            if executor is not None:
+                _tell_workers(surface, executor)
         _show(surface, outcome, folder, out, times=times)
+
+
+def _refuse_kept_vectors(vectors: Path | None, processes: int | None, cluster: str | None) -> None:
+    if vectors is not None and (processes is not None or cluster is not None):
+        other = "--processes" if cluster is None else "--cluster"
+        raise InputError(f"there are both --vectors and {other}", remedy="Give one: workers share no kept vectors.")
+
+
+def _run_on_workers(bench: Benchmark, executor: Executor, remote: OpenBench | None, journal: Journal) -> BenchRecords:
+    return run_on_workers(bench, journal, executor, remote)
+
+
+def _tell_workers(surface: Surface, executor: Executor) -> None:
+    for line in worker_lines(executor.workers(), "users"):
+        surface.note(line)
+    surface.note("Times were measured while several workers were busy; compare times of runs without workers.")
 
 
 def _check_layer(layer: str) -> str:
     if layer not in LAYERS:
         raise InputError(f"there is no layer {layer!r}", remedy=f"Use one of: {', '.join(LAYERS)}.")
     return layer
-
-
-def _make(  # noqa: PLR0917 - everything a benchmark is made of
-    options: BenchOptions,
-    names: list[str],
-    data: Path | None,
-    overlays: list[KeyOverlay],
-    embedder: SharedEmbedder | None,
-    answering: Answering | None,
-    listen: Callable[[str, str, int, int], None],
-) -> Benchmark:
-    sets = [load_set(name, data) for name in dict.fromkeys(names)]
-    known = {memory_set.name for memory_set in sets}
-    lost = next((found.set for found in overlays if found.set not in known), None)
-    if lost is not None:
-        raise InputError(f"an overlay is for {lost}, which is not measured", remedy=f"Add --set {lost}.")
-
-    def open_system(name: str, folder: Path) -> Any:
-        return open_contender(name, OpenContender(folder=folder, embedder=embedder, seed=options.seed))
-
-    return Benchmark(
-        options=options,
-        sets=sets,
-        open_system=open_system,
-        overlays={found.set: found for found in overlays},
-        embedder=embedder,
-        reader=None if answering is None else answering.reader,
-        judge=None if answering is None else answering.judge,
-        listen=listen,
-        versions=bench_versions(options.systems),
-    )
 
 
 @contextmanager
@@ -199,16 +194,16 @@ def _answering(surface: Surface, options: BenchOptions, embedder: SharedEmbedder
 class _Outcome:
     """A finished benchmark."""
 
-    def __init__(self, bench: Benchmark, journal: Journal) -> None:
-        self.records = bench.run(journal)
+    def __init__(self, work: Callable[[Journal], BenchRecords], journal: Journal) -> None:
+        self.records = work(journal)
         self.results = compute_results(self.records)
         self.costs: list[Line] = summarise_costs(journal.costs, self.results)
 
 
-def _run(bench: Benchmark, folder: Path, *, resume: bool) -> _Outcome:
+def _run(bench: Benchmark, work: Callable[[Journal], BenchRecords], folder: Path, *, resume: bool) -> _Outcome:
     journal = Journal(folder, bench.plan(), resume=resume)
     try:
-        return _Outcome(bench, journal)
+        return _Outcome(work, journal)
     except KeyboardInterrupt:
         sys.stderr.write("Answered questions are kept. Go on with the same command and --resume.\n")
         raise

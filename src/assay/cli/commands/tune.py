@@ -10,7 +10,8 @@ import json
 import math
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +22,7 @@ from assay import wiring
 from assay.cli.plain import plain
 from assay.cli.runs import RunsOption
 from assay.cli.surface import Surface, command
+from assay.cli.work import ClusterOption, ProcessesOption, open_executor, worker_lines
 from assay.clock import SystemClock
 from assay.errors import BadValue, MalformedFile
 from assay.evaluation.datasets import ForScoring, for_scoring, load_dataset
@@ -39,8 +41,10 @@ from assay.records.fields import one_of
 from assay.regular_files import read_regular_text
 
 if TYPE_CHECKING:
-    from assay.evaluation.tuning import Space, Tuned
+    from assay.evaluation.tuning import LoggedCase, Space, Tuned
     from assay.memory.saving.thresholds import Cut, LabelledPair, ThresholdReport
+    from assay.systems.assay_engine import AssaySystem
+    from assay.work.jobs import Executor
 
 
 # --- `assay tune fusion`: other weights and methods, tried on logged channel lists, confirmed by a run ---
@@ -82,12 +86,16 @@ def register_fusion(group: typer.Typer) -> None:
         seed: SeedOption = 0,
         replay_only: ReplayOption = False,
         runs: RunsOption = None,
+        processes: ProcessesOption = None,
+        cluster: ClusterOption = None,
     ) -> None:
         """Find better fusion weights from logged searches; exit 0 a better one was confirmed, 2 keep what you have."""
         scored = for_scoring(load_dataset(dataset, registry=wiring.registry_of(surface.settings)))
         asked = _Asked(scored=scored, system=system, metric=metric, lost=allow_lost, seed=seed)
-        tuned = _tuned(asked, _space(configurations, method, ranges))
-        confirmed = None if tuned.keep or replay_only else _confirmed(surface, asked, tuned, runs)
+        space = _space(configurations, method, ranges)
+        with open_executor(surface, processes, cluster) as executor:
+            tuned = _tuned(surface, asked, space, executor)
+            confirmed = None if tuned.keep or replay_only else _confirmed(surface, asked, tuned, runs, executor)
         told = {**tuned.as_json(), "confirmed": None if confirmed is None else confirmed.experiment.as_json()}
         surface.result(told, "\n".join(_format_fusion(tuned, confirmed, replay_only=replay_only)))
         accepted = confirmed is not None and confirmed.experiment.verdict == "ACCEPTED"
@@ -122,22 +130,40 @@ def _range(text: str) -> tuple[Channel, tuple[float, float]]:
         raise BadValue(f"--range {text!r} cannot be read", remedy="Give it as --range bm25=0.1:0.6.") from problem
 
 
-def _tuned(asked: _Asked, space: Space) -> Tuned:
-    from assay.evaluation.tuning import Replay, gather, space_of, tune  # noqa: PLC0415 - the extra "memory"
+def _tuned(surface: Surface, asked: _Asked, space: Space, executor: Executor | None) -> Tuned:
+    from assay.evaluation.tuning import Replay, measure_on_workers, space_of, tune  # noqa: PLC0415 - the extra "memory"
 
     spec, dataset, rng = MetricSpec.parse(asked.metric), asked.scored.dataset, np.random.default_rng(asked.seed)
     tunable = wiring.open_tunable(asked.system, dataset)
     with closing(tunable.system) as system:
-        logged = gather(system, dataset.cases, k=max(10, spec.cutoff or 0))
+        logged = _gather(surface, asked, system, max(10, spec.cutoff or 0), executor)
     replay, finding = (
         Replay(logged, one, level=dataset.relevance_level, aggregated=tunable.aggregated)
         for one in (spec, MetricSpec.parse(FINDING))
     )
     choices = space_of(tunable.incumbent, space, rng)
-    return tune(replay, choices, rng, finding=finding, may_lose=asked.lost)
+    measure = None if executor is None else partial(measure_on_workers, executor)
+    return tune(replay, choices, rng, finding=finding, may_lose=asked.lost, measure=measure)
 
 
-def _confirmed(surface: Surface, asked: _Asked, tuned: Tuned, runs: Path | None) -> Performed:
+def _gather(
+    surface: Surface, asked: _Asked, system: AssaySystem, k: int, executor: Executor | None
+) -> list[LoggedCase]:
+    """Search every case, here or on workers."""
+    from assay.evaluation.tuning import gather, gather_on_workers  # noqa: PLC0415 - the extra "memory"
+
+    dataset, open_remote = asked.scored.dataset, wiring.remote_system(surface.settings, asked.system)
+    if executor is None or open_remote is None:
+        return gather(system, dataset.cases, k=k)
+    found = gather_on_workers(system, dataset, k=k, executor=executor, open_remote=open_remote)
+    for line in worker_lines(executor.workers(), "cases"):
+        surface.note(line)
+    return found
+
+
+def _confirmed(
+    surface: Surface, asked: _Asked, tuned: Tuned, runs: Path | None, executor: Executor | None
+) -> Performed:
     """The engine itself with and without the choice, before the gate."""
     dataset, spec = asked.scored.dataset, MetricSpec.parse(asked.metric)
     plan = ExperimentPlan(
@@ -154,7 +180,11 @@ def _confirmed(surface: Surface, asked: _Asked, tuned: Tuned, runs: Path | None)
         gate=GateOptions(floors=surface.settings.floors, lost=asked.lost, latency_rise=math.inf),
     )
     place = runs or surface.settings.runs_folder or DEFAULT_RUNS
-    return perform(plan, wiring.open_system, Running(runs=place, clock=SystemClock()))
+    running = Running(runs=place, clock=SystemClock())
+    if executor is None:
+        return perform(plan, wiring.open_system, running)
+    remote = partial(wiring.remote_system, surface.settings)
+    return perform(plan, wiring.open_system, replace(running, executor=executor), remote=remote)
 
 
 def _format_fusion(tuned: Tuned, confirmed: Performed | None, *, replay_only: bool) -> Iterator[str]:
@@ -204,12 +234,19 @@ def register(app: typer.Typer) -> None:
     register_fusion(group)
 
     @command(group, "thresholds")
-    def thresholds(surface: Surface, pairs: PairsOption = None) -> None:
+    def thresholds(
+        surface: Surface,
+        pairs: PairsOption = None,
+        processes: ProcessesOption = None,
+        cluster: ClusterOption = None,
+    ) -> None:
         """Measure similarities of labelled pairs with the configured embedder, and propose thresholds."""
         need_extra("memory")
         from assay.memory.saving.thresholds import measure_thresholds  # noqa: PLC0415 - the extra "memory"
 
-        found = measure_thresholds(_pairs(pairs), wiring.open_embedder(surface.settings))
+        with open_executor(surface, processes, cluster) as executor:
+            spread = None if executor is None else wiring.spread_embedder(surface.settings, executor)
+            found = measure_thresholds(_pairs(pairs), wiring.open_embedder(surface.settings, spread))
         surface.result(plain(found), "\n".join(_format_tune(found)))
 
 

@@ -74,16 +74,21 @@ class RemoteCases:
 
     def open(self) -> CaseAsking:
         """Open the system, and refuse one that is made of other parts."""
-        system = self.open_system(self.dataset)
-        here = system.subject()
-        if content_hash(dict(here)) != content_hash(dict(self.subject)):
-            system.close()
-            raise NotReady(
-                f"the system {system.name} is another one on this worker: "
-                f"{'; '.join(map(str, differing(self.subject, here)))}",
-                remedy="Start the worker in the same folder, with the same files, settings and models.",
-            )
+        system = open_same_system(self.open_system, self.dataset, self.subject)
         return CaseAsking(self.dataset, system, self.terms, owned=True)
+
+
+def open_same_system(open_system: OpenRemoteSystem, dataset: Dataset, subject: Mapping[str, Any]) -> System:
+    """Open a system inside a worker; raises `NotReady` where it is made of other parts than the caller's."""
+    system = open_system(dataset)
+    here = system.subject()
+    if content_hash(dict(here)) != content_hash(dict(subject)):
+        system.close()
+        raise NotReady(
+            f"the system {system.name} is another one on this worker: {'; '.join(map(str, differing(subject, here)))}",
+            remedy="Start the worker in the same folder, with the same files, settings and models.",
+        )
+    return system
 
 
 def lost_case(task: CaseTask, why: str) -> CaseResult:

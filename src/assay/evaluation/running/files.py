@@ -24,13 +24,14 @@ import json
 import os
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 from assay.errors import AssayError, BrokenSeal, MalformedFile, RunFailed, RunNotFound
 from assay.hashing import HASH_PREFIX, content_hash
@@ -158,13 +159,20 @@ def _broken(path: Path, remedy: str) -> BrokenSeal:
 Plain = dict[str, Any]
 
 
+_PLAIN_ALREADY = frozenset({str, int, float, bool, type(None)})
+
+
 def plain(value: Any) -> Any:
     """A record as JSON values."""
-    if is_dataclass(value) and not isinstance(value, type):
+    return value if type(value) in _PLAIN_ALREADY else _make_plain(value)
+
+
+def _make_plain(value: Any) -> Any:
+    if (known := _fields_of(cast("Hashable", type(value)))) is not None:
         return {
-            field.name: plain(given)
-            for field in fields(value)
-            if (given := getattr(value, field.name)) != _default(field)
+            name: given if type(given) in _PLAIN_ALREADY else _make_plain(given)
+            for name, default in known
+            if (given := getattr(value, name)) != default
         }
     if isinstance(value, Enum):
         return value.value
@@ -177,13 +185,24 @@ def plain(value: Any) -> Any:
     return value
 
 
+@cache
+def _fields_of(kind: Hashable) -> tuple[tuple[str, Any], ...] | None:
+    """Return the fields of a record's class with their defaults, looked up once; None for what is not a record."""
+    if not is_dataclass(kind):
+        return None
+    return tuple((field.name, _default(field)) for field in fields(kind))
+
+
 def _default(value: Any) -> Any:
     return value.default_factory() if value.default_factory is not MISSING else value.default
 
 
 def case_line(result: CaseResult) -> str:
     """One line, without its end. NaN never passes."""
-    return json.dumps(plain(result), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _LINE_ENCODER.encode(plain(result))
+
+
+_LINE_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def read_case(found: Plain) -> CaseResult:

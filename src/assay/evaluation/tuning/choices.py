@@ -213,8 +213,19 @@ class LoggedCase:
 
 def gather(system: AssaySystem, cases: Iterable[Case], *, k: int) -> list[LoggedCase]:
     """Ask every case that has grades, once, and keep what was logged."""
-    adaptive = bool(system.subject()["flags"]["adaptive_fusion"])
-    found = [make_logged_case(case, system.trail(case, k), adaptive=adaptive) for case in cases if case.grades]
+    adaptive = is_adaptive(system)
+    return check_gathered(
+        [make_logged_case(case, system.trail(case, k), adaptive=adaptive) for case in cases if case.grades]
+    )
+
+
+def is_adaptive(system: AssaySystem) -> bool:
+    """Whether the weights of a search follow its intent."""
+    return bool(system.subject()["flags"]["adaptive_fusion"])
+
+
+def check_gathered(found: list[LoggedCase]) -> list[LoggedCase]:
+    """Return the cases, and refuse none."""
     if not found:
         raise NothingMeasured(
             "no case has graded documents, and fusion is tuned on those",

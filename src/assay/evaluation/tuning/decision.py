@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -21,8 +22,6 @@ from assay.records import Channel
 from assay.statistics import DIFFERENCE, Interval, bootstrap_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-
     from assay.evaluation.tuning.choices import FusionChoice
     from assay.evaluation.tuning.replay import Replay
 
@@ -241,6 +240,14 @@ class Tuned:
         }
 
 
+MeasureChoices = Callable[["Replay", Sequence["FusionChoice"]], Floats]
+"""Replays every choice (rows) over every case (columns)."""
+
+
+def _measure_here(replay: Replay, choices: Sequence[FusionChoice]) -> Floats:
+    return replay.measure(choices)
+
+
 def tune(
     replay: Replay,
     choices: Sequence[FusionChoice],
@@ -248,14 +255,16 @@ def tune(
     *,
     finding: Replay | None = None,
     may_lose: int = 0,
+    measure: MeasureChoices | None = None,
 ) -> Tuned:
     """Choose among some ways to fuse, the first of which is in force.
 
     `finding` replays the metric by which a gate decides whether a case is found: a choice that loses more than it may
-    is not chosen, since no gate would let it in.
+    is not chosen, since no gate would let it in. `measure` replays the choices elsewhere, such as on workers.
     """
-    values = replay.measure(choices)
-    lost = None if finding is None else _find_lost(finding.measure(choices), finding.case_ids, replay.case_ids)
+    measure = measure or _measure_here
+    values = measure(replay, choices)
+    lost = None if finding is None else _find_lost(measure(finding, choices), finding.case_ids, replay.case_ids)
     trials = Trials(values=values, lost=lost, may_lose=may_lose)
     validated = cross_validate(trials, rng)
     row = choose(trials, np.arange(values.shape[1]), rng)

@@ -304,6 +304,10 @@ class Replay:
         self._all = everything
         self._votes: dict[object, ReplayVotes] = {}
 
+    def __getstate__(self) -> dict[str, object]:
+        """Everything but what was computed on the way, which whoever unpickles it computes again."""
+        return {**self.__dict__, "_votes": {}}
+
     @property
     def case_ids(self) -> tuple[str, ...]:
         """The cases that have a value; those with nothing to find have none."""
@@ -316,13 +320,21 @@ class Replay:
         """
         asked = tuple(channels)
         found = np.empty((len(choices), len(self.case_ids)))
+        for block in self.plan_blocks(choices, asked):
+            found[block] = self.measure_block([choices[place] for place in block], asked)
+        return found
+
+    def plan_blocks(self, choices: Sequence[FusionChoice], asked: Sequence[Channel] = CHANNELS) -> Iterator[list[int]]:
+        """Places of the choices that are measured together: they have the same votes, and fit into memory."""
         places = sorted(range(len(choices)), key=lambda place: choices[place].values_key)
         for _, alike in groupby(places, key=lambda place: choices[place].values_key):
             chosen = list(alike)
             votes = self._votes_of(choices[chosen[0]], pruned=len(asked) == len(Channel))
-            for block in _blocks(chosen, max(1, BLOCK_CELLS // max(1, len(votes.values)))):
-                found[block] = self._block(votes, [choices[place] for place in block], asked)
-        return found
+            yield from _blocks(chosen, max(1, BLOCK_CELLS // max(1, len(votes.values))))
+
+    def measure_block(self, choices: Sequence[FusionChoice], asked: Sequence[Channel] = CHANNELS) -> Floats:
+        """The metric of choices that have the same votes, for every case."""
+        return self._block(self._votes_of(choices[0], pruned=len(asked) == len(Channel)), choices, asked)
 
     def _votes_of(self, choice: FusionChoice, *, pruned: bool) -> ReplayVotes:
         # Without weights above 0 everywhere, what stands below others may still be their equal.
