@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from tests.index.conftest import Opening
@@ -83,7 +84,7 @@ def test_a_view_gives_words_as_they_are_now_whoever_changed_them(
 def test_rows_of_columns_are_the_rows_of_the_database(
     store: Store, scope: Scope, open_indexes: Opening, *, folded: str
 ) -> None:
-    about = {
+    about: dict[str, Any] = {
         "tier": Tier.CRITICAL, "folder": "ops/a", "context_type": "code", "entity_type": "RULE", "confidence": 0.1,
         "learned_triggers": ("x",), "updated_at": START + timedelta(microseconds=1),
     }  # fmt: skip

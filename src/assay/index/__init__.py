@@ -9,6 +9,7 @@
 - `building`: makes a new base, from the tables or by growing the last one.
 - `lexical`: the words of passages (tantivy).
 - `vectors`: the vectors of passages (usearch).
+- `codes`: one bit for each dimension of a vector, for many millions of them.
 - `native`: loads usearch so that it can live beside the embedder's runtime.
 - `columns`: facts about memories, for filters and for ranking.
 - `rows`: candidates of a search, made of columns.
