@@ -2,8 +2,8 @@
 
 Vectors are made: 200,000 in 400 topics, each mixed with two of 50,000 directions of noise, 384 dimensions, at length 1;
 then the same again and again, each time with the dimensions in another order and some of them negative, which makes
-other topics of the same shape. They are written by the builder of the index itself, above `graph_below`, so that codes of one bit a dimension nominate
-(`assay.index.codes`); nothing else of a store is there. Queries are made the same way and are none of the vectors.
+other topics of the same shape. They are written by the builder of the index itself, above `graph_below`, so that codes
+of one bit a dimension nominate (`assay.index.codes`); nothing else of a store is there. A query lies between two.
 Printed: time to write, time to open, time and processor time of finding 100, recall@50 against comparing all vectors,
 and memory. 10,000,000 vectors need 8.2 GB of disk, and memory that is mostly mapped files.
 """

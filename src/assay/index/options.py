@@ -22,8 +22,8 @@ class IndexOptions:
     """Up to here vectors are compared one by one: without a graph, or with one when a filter leaves no more. At 20,000
     the graph answers in a fifth of the time."""
     graph_below: int = 2_000_000
-    """Up to here vectors have a graph; more of them are found by codes of one bit a dimension (`codes`). A graph of
-    10,000,000 vectors takes hours to build and 8 GB."""
+    """Up to here vectors have a graph, which takes a millisecond a vector to build; more of them are found by codes of
+    one bit a dimension (`codes`)."""
     rescored: int = 2_000
     """Vectors that codes nominate, at least; each is compared with the query again."""
     whole_below: int = 20_000
