@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from assay.memory.engine import Engine
 from assay.records import Chunk, Draft, Edge, EdgeKind, Format, MemoryRecord, Scope
+from assay.records.memory import INGESTED_WITH
 from assay.storage import ChunkVector, Saved, Store
 from bench.collections import load
 
@@ -127,7 +128,15 @@ class Maker:
         own_id = f"m_made{self._made:08d}"
         made = [self._chunk(own_id, position) for position in range(chunks)]
         body = "\n\n".join(chunk.text for chunk, _ in made)
-        memory = replace(like.memory, id=own_id, body=body, source_id=f"made:{self._made}", rel_path="")
+        memory = replace(
+            like.memory,
+            id=own_id,
+            body=body,
+            source_id=f"made:{self._made}",
+            rel_path="",
+            # As if it had been taken in from a file: no facts are read from such, which is most of the time of saving.
+            written_with=INGESTED_WITH,
+        )
         vectors = [ChunkVector(f"made:{chunk.id}", vector) for chunk, vector in made]
         return _copy(memory, [chunk for chunk, _ in made], vectors, like.model or "")
 

@@ -1,6 +1,6 @@
 """Two versions of the search by turns, question by question: time and answers. `python -m bench.search_versions`.
 
-    python -m bench.search_versions --old DIR --store DB --data DIR [--questions 200] [--mode focused]
+    python -m bench.search_versions --old DIR --store DB --data DIR [--old-store DB] [--questions 200] [--mode focused]
     python -m bench.search_versions --old DIR --bundled
 
 `--old` is another checkout; only its `src` is used. Each version runs in a process of its own, and both are asked the
@@ -9,7 +9,8 @@ before the time begins. Every answer is compared as JSON, byte for byte, with it
 log gets; ids of queries, times and what depends on times are left out. Both versions hash strings alike
 (`PYTHONHASHSEED`), since sums over sets depend on it.
 
-With `--store`, a store that `bench.search --cache DIR` left there, the median processor times are printed: of the
+With `--store`, a store that `bench.search --cache DIR` left there, and `--old-store`, a copy of it for a version that
+cannot read the newer tables or index, the median processor times are printed: of the
 calling thread, and of the whole process (the writer of the query log included). With `--bundled` the bundled datasets
 are asked in all modes and with the options of a request, and only answers are compared. Exit code 1 when any differs.
 """
@@ -181,7 +182,7 @@ def _show_difference(request: Mapping[str, Any], old: str, new: str) -> str:
     return f"{request}\n  old: {old[begin : at + 100]}\n  new: {new[begin : at + 100]}"
 
 
-def measure(old: Path, store: Path, data: Path, count: int, mode: str) -> list[str]:
+def measure(old: Path, stores: tuple[Path, Path], data: Path, count: int, mode: str) -> list[str]:
     """Print the times of both versions over a large store; return where the answers differ."""
     rng = np.random.default_rng(3)
     kinds = (list(load(data, "scifact").questions.values()), headings(data))
@@ -190,7 +191,7 @@ def measure(old: Path, store: Path, data: Path, count: int, mode: str) -> list[s
     plain = [{"query": text, "mode": mode} for text in asked]
     # Explanations are compared too, but cost time of their own: they are asked for only before the time counts.
     first = [{**request, "explain": True} for request in plain[:WARM_UP]]
-    found = compare(old, (store, store), [*first, *plain], {})
+    found = compare(old, stores, [*first, *plain], {})
     print(f"| {mode}, {len(plain)} questions, processor ms | old | new | new / old |\n| --- | --- | --- | --- |")
     for name, place in (
         ("calling thread", Reply._fields.index("own")),
@@ -273,6 +274,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.search_versions", description=__doc__)
     parser.add_argument("--old", type=Path, required=True, help="another checkout of the repository")
     parser.add_argument("--store", type=Path, help="a store that `bench.search --cache` left")
+    parser.add_argument("--old-store", type=Path, help="a copy of it for the other checkout; default: the same")
     parser.add_argument("--data", type=Path, help="the folder of the collections; needed with --store")
     parser.add_argument("--bundled", action="store_true", help="compare answers over the bundled datasets")
     parser.add_argument("--datasets", default=",".join(BUNDLED), help="which of them; default: %(default)s")
@@ -284,7 +286,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.store is not None:
         if asked.data is None:
             parser.error("--store needs --data")
-        differing += measure(asked.old.resolve(), asked.store.resolve(), asked.data, asked.questions, asked.mode)
+        stores = ((asked.old_store or asked.store).resolve(), asked.store.resolve())
+        differing += measure(asked.old.resolve(), stores, asked.data, asked.questions, asked.mode)
     if asked.bundled:
         differing += compare_bundled(asked.old.resolve(), asked.datasets.split(","), asked.every)
     print("\n".join([f"{len(differing)} answers differ", *differing[:5]]))

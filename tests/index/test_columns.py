@@ -15,12 +15,15 @@ from assay.index.columns import (
     REMOVED,
     Fact,
     Folders,
+    Names,
     find,
     make_table,
     mark_removed,
     merge_tables,
     moment,
     passes,
+    read_confidences,
+    read_ids,
 )
 from assay.records import Filters, Tier
 from assay.storage.repositories.passages import MemoryColumns
@@ -29,7 +32,11 @@ DAY = datetime(2026, 1, 5, tzinfo=UTC)
 
 
 def facts(number: int, **given: Any) -> MemoryColumns:
-    filled = {"folder": "", "tier": "normal", "created_at": DAY, "valid_from": DAY, "superseded_at": None, **given}
+    filled = {
+        "folder": "", "tier": "normal", "created_at": DAY, "valid_from": DAY, "superseded_at": None,
+        "id": f"m_{number}", "updated_at": DAY, "confidence": 0.5, "context_type": "", "entity_type": "",
+        "stored_learned_triggers": "[]", **given,
+    }  # fmt: skip
     return MemoryColumns(number=number, **filled)
 
 
@@ -63,6 +70,7 @@ def test_a_filter_passes(filters: Filters, expected: list[int]) -> None:
             facts(6, valid_from=later, superseded_at=later + timedelta(days=1)),
         ],
         folders,
+        Names(),
     )
     assert rows[Fact.NUMBER][passes(rows, filters, folders)].tolist() == expected
 
@@ -101,4 +109,12 @@ def test_finding_says_where_and_whether(numbers: set[int], wanted: list[int]) ->
 
 
 def test_an_unknown_tier_counts_as_removed() -> None:
-    assert make_table([facts(1, tier="mythical")], Folders())[Fact.TIER].tolist() == [REMOVED]
+    assert make_table([facts(1, tier="mythical")], Folders(), Names())[Fact.TIER].tolist() == [REMOVED]
+
+
+@given(st.lists(st.tuples(st.from_regex(r"[a-z0-9][a-z0-9_.:#-]{0,40}", fullmatch=True), st.floats(0.0, 1.0))))
+def test_ids_and_confidences_are_kept_exactly_or_not_at_all(kept: list[tuple[str, float]]) -> None:
+    rows = [facts(number, id=name, confidence=trust) for number, (name, trust) in enumerate(kept)]
+    table = make_table(rows, Folders(), Names())
+    assert read_ids(table) == [name if len(name) <= 32 else "" for name, _ in kept]
+    assert read_confidences(table) == [trust for _, trust in kept]

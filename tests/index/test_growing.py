@@ -169,19 +169,22 @@ def test_closing_stops_a_growing_graph(store: Store, scope: Scope, open_indexes:
     assert open_indexes(exact_below=4).status(scope).generation == generation
 
 
-def test_rows_that_searches_share_outlive_a_fold(store: Store, scope: Scope, open_indexes: Opening) -> None:
+def test_words_that_searches_share_outlive_a_fold(store: Store, scope: Scope, open_indexes: Opening) -> None:
     save(store, scope, *COOKIES)
     indexes = open_indexes()
     indexes.compact(scope)
     with store.reading(scope) as work:
-        before = {one.number: one for one in indexes.view(work).candidates([1, 2])}
+        view = indexes.view(work)
+        before, words = dict(view.rows([1, 2])), view.words([1, 2])
     save(store, scope, *MORE)
     with store.writing(scope) as work:
         work.memories.update(replace(work.memories.get(before[2].memory_id), confidence=0.125))
     assert grown(indexes, store, scope)
     with store.reading(scope) as work:
-        after = {one.number: one for one in indexes.view(work).candidates([1, 2])}
-    assert after[1] is before[1]
+        view = indexes.view(work)
+        after = view.rows([1, 2])
+        assert view.words([1])[1] is words[1]
+    assert after[1] == before[1]
     assert after[2].memory.confidence == 0.125
 
 

@@ -1,81 +1,61 @@
-"""Rows and words that searches share: kept while the log says nothing of them, and never older than it allows."""
+"""What searches share, kept while the log says nothing of it; and rows made of columns, never older than the log."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
+from typing import Any
 
 import pytest
 from tests.index.conftest import Opening
 from tests.index.writing import save, saved
 
-from assay.index.state import KeptRows
-from assay.records import LogPosition, Scope
-from assay.storage import Candidate, Store
-from assay.storage.repositories.passages import CandidateMemory
+from assay.index import Rows
+from assay.index.state import Kept
+from assay.records import LogPosition, Scope, Tier
+from assay.storage import Store
+from assay.testing.clock import START
 
 HERE, THERE = LogPosition("e", 1), LogPosition("e", 2)
+LONG = "m_" + "x" * 40
 
 
-def row(number: int, memory: int) -> Candidate:
-    of_it = CandidateMemory(f"m_{memory}", memory, "normal", "", "", "", 0.5, "[]", "[]", 0.0, 0.0, None)
-    return Candidate(number, of_it.id, 0, 1, of_it, f"{of_it.id}#0")
-
-
-def test_what_was_read_is_there_and_nothing_else() -> None:
-    kept = KeptRows(HERE)
-    kept.add([row(1, 1), row(2, 1)], HERE)
-    assert kept.among([1, 2, 3]) == {1: row(1, 1), 2: row(2, 1)}
-
-
-def test_a_row_of_another_moment_is_not_taken_in() -> None:
-    kept = KeptRows(HERE)
-    kept.advance(THERE, touched=[])
-    kept.add([row(1, 1)], HERE)
-    assert kept.among([1]) == {}
-
-
-def test_what_was_touched_is_dropped() -> None:
-    kept = KeptRows(HERE)
-    kept.add([row(1, 1), row(2, 2), row(3, 2), row(4, 4)], HERE)
-    kept.advance(THERE, touched=[1, 2, 3, 9])
-    assert kept.among(range(9)) == {4: row(4, 4)}
-    kept.add([row(3, 2)], THERE)
-    kept.advance(HERE, touched=[3])
-    assert kept.among([3]) == {}
-
-
-def test_when_there_are_too_many_the_older_half_is_let_go() -> None:
-    kept = KeptRows(HERE, most=4)
-    kept.add([row(number, number) for number in range(1, 6)], HERE)
-    assert sorted(kept.among(range(9))) == [4, 5]
-    kept.advance(THERE, touched=[1, 4])
-    assert sorted(kept.among(range(9))) == [5]
-
-
-def test_words_are_kept_beside_rows_and_leave_with_them() -> None:
-    kept = KeptRows(HERE)
-    kept.add([row(1, 1), row(2, 2), row(3, 3)], HERE)
-    kept.add_words({1: "a", 2: "b", 3: "c", 4: "without a row"}, HERE)
+def test_words_are_there_until_their_passage_is_touched() -> None:
+    kept = Kept(HERE)
+    kept.add_words({1: "a", 2: "b", 3: "c"}, HERE)
     assert kept.words_among(range(9)) == {1: "a", 2: "b", 3: "c"}
-    kept.advance(THERE, touched=[1, 2])
+    kept.advance(THERE, touched=[1, 2, 9])
     assert kept.words_among(range(9)) == {3: "c"}
-    kept.add([row(1, 1)], THERE)
+
+
+def test_what_was_read_at_another_moment_is_not_taken_in() -> None:
+    kept = Kept(HERE)
+    kept.advance(THERE, touched=[])
     kept.add_words({1: "a"}, HERE)
-    assert kept.words_among([1]) == {}
+    kept.add_firsts({"m_1": 1}, HERE)
+    assert (kept.words_among([1]), kept.firsts_among(["m_1"])) == ({}, {})
 
 
 def test_when_there_are_too_many_words_all_are_let_go() -> None:
-    kept = KeptRows(HERE, most_letters=4)
-    kept.add([row(number, number) for number in range(1, 5)], HERE)
+    kept = Kept(HERE, most_letters=4)
     kept.add_words({1: "aa", 2: "bb"}, HERE)
     kept.advance(THERE, touched=[2])
     kept.add_words({1: "aa", 3: "cc"}, THERE)
     assert sorted(kept.words_among(range(9))) == [1, 3]
     kept.add_words({4: "d"}, THERE)
     assert kept.words_among(range(9)) == {}
-    assert sorted(kept.among(range(9))) == [1, 3, 4]
     kept.add_words({3: "cccc"}, THERE)
     assert kept.words_among([3]) == {3: "cccc"}
+
+
+def test_first_passages_are_there_until_they_are_touched_or_too_many() -> None:
+    kept = Kept(HERE, most_firsts=2)
+    kept.add_firsts({"m_1": 1, "m_2": 2}, HERE)
+    assert kept.firsts_among(["m_1", "m_2", "m_3"]) == {"m_1": 1, "m_2": 2}
+    kept.advance(THERE, touched=[1, 7])
+    assert kept.firsts_among(["m_1", "m_2"]) == {"m_2": 2}
+    kept.add_firsts({"m_1": 4, "m_3": 3}, THERE)
+    assert kept.firsts_among(["m_1", "m_2", "m_3"]) == {"m_1": 4, "m_3": 3}
 
 
 def test_a_view_gives_words_as_they_are_now_whoever_changed_them(
@@ -100,48 +80,76 @@ def test_a_view_gives_words_as_they_are_now_whoever_changed_them(
         assert indexes.view(older).words([1, 2, 3]) == before
 
 
-@pytest.mark.parametrize("folded", [False, True])
-def test_a_view_gives_rows_as_they_are_now_whoever_changed_them(
-    store: Store, scope: Scope, open_indexes: Opening, *, folded: bool
+@pytest.mark.parametrize("folded", ["nothing", "the first", "all"])
+def test_rows_of_columns_are_the_rows_of_the_database(
+    store: Store, scope: Scope, open_indexes: Opening, *, folded: str
 ) -> None:
-    save(store, scope, saved("m_1", ["a", "b"]), saved("m_2", ["c"]))
+    about: dict[str, Any] = {
+        "tier": Tier.CRITICAL, "folder": "ops/a", "context_type": "code", "entity_type": "RULE", "confidence": 0.1,
+        "learned_triggers": ("x",), "updated_at": START + timedelta(microseconds=1),
+    }  # fmt: skip
+    save(store, scope, saved("m_1", ["a", "b c"], **about), saved("m_2", ["c"]), saved("m_3", ["d", "e"]))
     indexes = open_indexes()
-    if folded:
+    with store.reading(scope) as work:
+        indexes.view(work)
+    if folded != "nothing":
+        indexes.compact(scope)
+    save(store, scope, saved("m_4", ["f"], confidence=1.0), saved("m_5", ["g"], superseded_at=START))
+    with store.writing(scope) as work:
+        work.memories.update(replace(work.memories.get("m_1"), confidence=0.7, context_type="mail"))
+        work.memories.update(replace(work.memories.get("m_2"), superseded_at=START + timedelta(days=1)))
+        work.memories.remove("m_3")
+    if folded == "all":
         indexes.compact(scope)
     with store.reading(scope) as work:
-        before = indexes.view(work).candidates([1, 2, 99])
-        again = indexes.view(work).candidates([2, 1])
-        assert sorted(one.number for one in before) == [1, 2]
-        assert {id(one) for one in again} == {id(one) for one in before}
-    with store.writing(scope) as work:
-        there = work.memories.get(before[0].memory_id)
-        work.memories.update(replace(there, confidence=0.125))
+        expected = {row.number: row for row in work.passages.candidates(range(99))}
+        view = indexes.view(work)
+        rows = view.rows([*range(1, 99)])
+        assert dict(rows) == expected
+        assert sorted(rows.memory_ids.items()) == sorted((number, row.memory_id) for number, row in expected.items())
+        assert rows.memory_numbers == {number: row.memory.number for number, row in expected.items()}
+        assert rows.passage_ids(list(rows)) == tuple(expected[number].passage_id for number in rows)
+        assert set(rows.keep_current()) == {n for n, row in expected.items() if row.memory.superseded_at is None}
+        assert rows.find_learners(rows) == {row.memory_id for row in expected.values() if row.memory.has_learned}
+        assert dict(Rows(expected.values())) == dict(rows)
+        firsts = {row.memory_id: number for number, row in expected.items() if row.position == 0}
+        assert view.first_passages([*firsts, "m_3", "m_9"]) == firsts
+        assert view.first_passages([*firsts]) == firsts
+
+
+def test_an_id_that_does_not_fit_into_the_table_is_read(store: Store, scope: Scope, open_indexes: Opening) -> None:
+    save(store, scope, saved(LONG, ["a"]), saved("m_2", ["b"]))
     with store.reading(scope) as work:
-        after = indexes.view(work).candidates([before[0].number])
-    assert [one.memory.confidence for one in after] == [0.125]
+        rows = open_indexes().view(work).rows([1, 2])
+        assert dict(rows) == {row.number: row for row in work.passages.candidates([1, 2])}
+    assert rows.memory_ids[1] == LONG
+
+
+def test_rows_can_be_joined_and_left_out(store: Store, scope: Scope, open_indexes: Opening) -> None:
+    save(store, scope, saved("m_1", ["a", "b"], learned_triggers=("x",)), saved("m_2", ["c"], superseded_at=START))
+    indexes = open_indexes()
+    with store.reading(scope) as work:
+        view = indexes.view(work)
+        joined = view.rows([1]).join(Rows(work.passages.candidates([2]))).join(view.rows([3]))
+        assert dict(joined) == dict(view.rows([1, 2, 3]))
+    current = joined.keep_current()
+    assert (sorted(current), current.find_learners([1, 2])) == ([1, 2], {"m_1"})
+    assert dict(current.keep(lambda row: row.position == 1)) == {2: joined[2]}
+    assert joined.keep(lambda row: True) is joined
+    with pytest.raises(KeyError):
+        current[3]
 
 
 def test_a_snapshot_older_than_the_index_reads_its_own_rows(store: Store, scope: Scope, open_indexes: Opening) -> None:
     save(store, scope, saved("m_1", ["a", "b"]), saved("m_2", ["c"]))
     indexes = open_indexes()
     with store.reading(scope) as older:
-        [number] = [one.number for one in older.passages.candidates([1])]
-        memory = older.passages.candidates([number])[0].memory_id
+        # On PostgreSQL a snapshot begins with the first thing that is read.
+        assert len(older.passages.candidates([1])) == 1
         with store.writing(scope) as work:
-            work.memories.update(replace(work.memories.get(memory), confidence=0.125))
+            work.memories.update(replace(work.memories.get("m_1"), confidence=0.125))
         with store.reading(scope) as newer:
-            assert indexes.view(newer).candidates([number])[0].memory.confidence == 0.125
-        assert indexes.view(older).candidates([number])[0].memory.confidence != 0.125
-
-
-def test_first_rows_and_memories_are_known_by_memory_and_leave_with_their_rows() -> None:
-    kept = KeptRows(HERE)
-    further = row(2, 1)._replace(position=1)
-    kept.add([further, row(3, 2)], HERE)
-    assert kept.first_among(["m_1", "m_2"]) == {"m_2": row(3, 2)}
-    assert dict(kept.memories) == {1: further.memory, 2: row(3, 2).memory}
-    kept.add([row(1, 1)], HERE)
-    assert kept.first_among(["m_1", "m_2"]) == {"m_1": row(1, 1), "m_2": row(3, 2)}
-    kept.advance(THERE, touched=[1, 2])
-    assert kept.first_among(["m_1", "m_2"]) == {"m_2": row(3, 2)}
-    assert dict(kept.memories) == {2: row(3, 2).memory}
+            assert indexes.view(newer).rows([1])[1].memory.confidence == 0.125
+        view = indexes.view(older)
+        assert view.rows([1])[1].memory.confidence != 0.125
+        assert view.first_passages(["m_1"]) == {"m_1": 1}

@@ -10,9 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 from assay.index import scoring
+from assay.index.codes import VectorCodes, make_codes
 from assay.index.options import IndexOptions
 from assay.index.scoring import Found, Halves, Query, Scored, best
-from assay.index.vectors import VectorBase, VectorBuilder, open_vectors
+from assay.index.vectors import VectorBase, VectorBuilder, can_grow, grow_vectors, open_vectors
 
 COUNT, DIMENSION = 4_000, 24
 SMALL = IndexOptions(exact_below=500)
@@ -92,3 +93,73 @@ def test_a_vector_of_zeros_is_near_to_nothing() -> None:
     matrix[1] = vectors()[0]
     rows, scores = scoring.nearest(matrix, queries()[0], 3)
     assert [one.number for one in best([Scored(rows, scores)], 3, digits=6)] == [1]
+
+
+CODED = IndexOptions(exact_below=500, graph_below=1_000, rescored=200)
+
+
+@pytest.mark.parametrize("fetch", [1, 50, 3_999, 4_000, 9_000])
+@pytest.mark.parametrize("left", [0, 40, 4_000])
+def test_codes_nominate_what_differs_in_the_fewest_signs(fetch: int, left: int) -> None:
+    codes = VectorCodes(make_codes(vectors()))
+    passing = np.zeros(COUNT, bool)
+    passing[np.random.default_rng(left).choice(COUNT, left, replace=False)] = True
+    query = queries()[3]
+    differing = ((vectors() > 0) != (query > 0)).sum(axis=1)
+    allowed = np.sort(differing[passing])
+    found = codes.nominate(query, fetch, passing)
+    last = allowed[min(fetch, left) - 1] if left else -1
+    assert found.tolist() == np.flatnonzero(passing & (differing <= last)).tolist()
+    if left == COUNT:
+        assert codes.nominate(query, fetch, None).tolist() == found.tolist()
+
+
+@pytest.mark.parametrize("left", [0, 499, 501, 4_000])
+def test_codes_find_nearly_what_exact_search_finds_and_nothing_else(left: int, tmp_path: Path) -> None:
+    built(tmp_path, CODED)
+    base = open_vectors(tmp_path, options=CODED)
+    assert base.kind == "codes"
+    rows = np.sort(np.random.default_rng(left).choice(COUNT, left, replace=False))
+    passing = np.zeros(2 * COUNT, bool)
+    passing[rows * 2] = True
+    shares: list[bool] = []
+    for query in queries():
+        places, scores = base.nearest(query, 10, passing)
+        found, expected = best([Scored(places, scores)], 10, digits=scoring.COSINE_DIGITS), exact(query, rows, 10)
+        assert passing[places].all()
+        assert [one.score for one in found] == [one.score for one in expected] or left > 500
+        shares += [one.score >= expected[-1].score for one in found]
+    assert left == 0 or np.mean(shares) > 0.95
+
+
+def test_codes_grow_by_what_is_added(tmp_path: Path) -> None:
+    old, new, whole = (tmp_path / name for name in ("old", "new", "whole"))
+    for folder in (old, new, whole):
+        folder.mkdir()
+    most = 3_000
+    builder = VectorBuilder(old, count=most, dimension=DIMENSION, options=CODED)
+    builder.add(np.arange(most) * 2, vectors()[:most])
+    base = builder.finish()
+    assert can_grow(base, COUNT, CODED)
+    assert not can_grow(
+        built(None, IndexOptions(exact_below=500, graph_below=COUNT)), 1, IndexOptions(graph_below=COUNT)
+    )
+    fresh, places = vectors()[most:], np.arange(most, COUNT) * 2
+    grow_vectors(base, old, new, places=places, fresh=fresh, options=CODED, go_on=lambda: None)
+    built(whole, CODED)
+    passing = np.ones(2 * COUNT, bool)
+    grown, expected = (open_vectors(folder, options=CODED) for folder in (new, whole))
+    assert grown.kind == "codes"
+    for query in queries():
+        assert [part.tolist() for part in grown.nearest(query, 20, passing)] == [
+            part.tolist() for part in expected.nearest(query, 20, passing)
+        ]
+
+
+def test_a_graph_grows_only_as_far_as_graphs_go() -> None:
+    builder = VectorBuilder(None, count=600, dimension=DIMENSION, options=CODED)
+    builder.add(np.arange(600), vectors()[:600])
+    graph = builder.finish()
+    assert graph.kind == "hnsw"
+    assert can_grow(graph, 400, CODED)
+    assert not can_grow(graph, 401, CODED)

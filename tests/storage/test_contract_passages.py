@@ -74,17 +74,20 @@ def test_candidates_carry_what_ranking_wants_to_know(store: Store, scope: Scope)
         work.memories.add(note("m_2"), samples.chunks("m_2", 2))
         first, last = sorted(work.passages.candidates([3, 1, 99]))
         assert work.passages.first_candidates(["m_1", "m_gone"]) == [first]
+        assert work.passages.first_numbers(["m_1", "m_2", "m_gone"]) == {"m_1": 1, "m_2": 2}
         [told] = work.passages.read_shown([1, 99]).values()
     passage = {"number": 1, "memory_id": "m_1", "position": 0, "token_count": 7, "passage_id": "m_1#0"}
     assert {name: getattr(first, name) for name in passage} == passage
-    wanted = given | {
-        "id": "m_1", "number": 1, "tags": ["a", "b"], "learned_triggers": ["learned"],
+    wanted = {name: said for name, said in given.items() if name not in ("tags", "learned_triggers")} | {
+        "id": "m_1", "number": 1, "has_learned": True,
         "updated_at": START.timestamp(), "valid_from": START.timestamp(), "superseded_at": samples.AT.timestamp(),
     }  # fmt: skip
     assert {name: getattr(first.memory, name) for name in wanted} == wanted
-    told_of = told._replace(written_by="", written_with="", stored_metadata="{}")
-    assert told_of == ShownPassage(1, "T", "A > B", "Note m_1", "ops/a.md", START, samples.AT, "", "", "{}")
+    assert told.tags == ["a", "b"]
+    told_of = told._replace(written_by="", written_with="", stored_metadata="{}", stored_tags="")
+    assert told_of == ShownPassage(1, "T", "A > B", "Note m_1", "ops/a.md", START, samples.AT, "", "", "{}", "")
     assert (last.number, last.memory.id, last.position, last.memory.superseded_at) == (3, "m_2", 1, None)
+    assert not last.memory.has_learned
 
 
 def test_pages_of_passages_follow_their_numbers(store: Store, scope: Scope) -> None:
@@ -92,7 +95,7 @@ def test_pages_of_passages_follow_their_numbers(store: Store, scope: Scope) -> N
         first = note("m_1", triggers=("Roll back",), surroundings="Near")
         work.memories.add(first, [samples.chunk("m_1", text="T", heading_path="H")])
         work.memories.add(note("m_2"), samples.chunks("m_2", 2))
-        assert work.passages.page(limit=1) == [IndexPassage(1, 1, "Note m_1", ["Roll back"], "H", "T", "Near")]
+        assert work.passages.page(limit=1) == [IndexPassage(1, 1, "Note m_1", ["Roll back"], "H", "T", "Near", 0, 12)]
         assert [one.number for one in work.passages.page(after=1, limit=10)] == [2, 3]
         assert [one.number for one in work.passages.by_numbers([3, 99, 2])] == [2, 3]
         assert work.passages.by_numbers([]) == []
@@ -102,11 +105,16 @@ def test_pages_of_passages_follow_their_numbers(store: Store, scope: Scope) -> N
 
 def test_columns_of_memories_are_what_filters_look_at(store: Store, scope: Scope) -> None:
     with store.writing(scope) as work:
-        work.memories.add(note("m_1", folder="a", tier=Tier.TEMPORARY, superseded_at=samples.AT))
+        about = {"context_type": "code", "entity_type": "RULE", "confidence": 0.25, "learned_triggers": ("x",)}
+        work.memories.add(note("m_1", folder="a", tier=Tier.TEMPORARY, superseded_at=samples.AT, **about))
         work.memories.add(note("m_2"))
-        assert work.passages.memory_columns(limit=1) == [MemoryColumns(1, "a", "temporary", START, START, samples.AT)]
+        [first] = work.passages.memory_columns(limit=1)
+        facts = (1, "a", "temporary", START, START, samples.AT, "m_1", START, 0.25, "code", "RULE", '["x"]')
+        assert first == MemoryColumns(*facts)
         assert [one.number for one in work.passages.memory_columns(after=1)] == [2]
-        assert work.passages.memory_columns_of([2, 99]) == [MemoryColumns(2, "", "normal", START, START, None)]
+        [second] = work.passages.memory_columns_of([2, 99])
+        assert second[:7] == (2, "", "normal", START, START, None, "m_2")
+        assert second.stored_learned_triggers == "[]"
 
 
 def test_folders_are_counted_without_superseded_memories(store: Store, scope: Scope) -> None:
@@ -180,22 +188,3 @@ def test_the_current_version_of_a_source_is_the_newest_that_still_holds(store: S
         assert work.memories.current_of_source("s") is None
         work.memories.add(note("m_2", source_id="s", version=2))
         assert work.memories.current_of_source("s") == note("m_2", source_id="s", version=2)
-
-
-def test_candidates_by_the_memories_an_index_knows_are_the_same(store: Store, scope: Scope) -> None:
-    with store.writing(scope) as work:
-        work.memories.add_many([samples.embedded("m_b", "one", "two"), samples.embedded("m_a", "three")])
-    with store.reading(scope) as work:
-        expected = sorted(work.passages.candidates([1, 2, 3]))
-        known = {row.memory.number: row.memory for row in expected}
-        right = {row.number: row.memory.number for row in expected}
-        # Nothing known, one known, all known; a passage that is gone; an index that is wrong.
-        for owners, there in (
-            (right, {}),
-            (right, {1: known[1]}),
-            (right, known),
-            ({**right, 99: 1}, {}),
-            ({1: 2, 2: -1, 3: 77}, known),
-        ):
-            assert sorted(work.passages.candidates_of(owners, there)) == expected
-        assert work.passages.candidates_of({}, known) == []

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.parametrize("home", ["sqlite"], indirect=True)
 QUESTIONS: dict[str, Callable[[Work], object]] = {
     "candidates": lambda work: work.passages.candidates([1, 2]),
     "first_candidates": lambda work: work.passages.first_candidates(["m_1"]),
+    "first_numbers": lambda work: work.passages.first_numbers(["m_1"]),
     "texts": lambda work: work.passages.texts([1, 2]),
     "shown": lambda work: work.passages.read_shown([1, 2]),
     "first_of": lambda work: work.passages.first_of([1, 2]),

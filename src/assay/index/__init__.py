@@ -9,14 +9,17 @@
 - `building`: makes a new base, from the tables or by growing the last one.
 - `lexical`: the words of passages (tantivy).
 - `vectors`: the vectors of passages (usearch).
+- `codes`: one bit for each dimension of a vector, for many millions of them.
 - `native`: loads usearch so that it can live beside the embedder's runtime.
-- `columns`: facts about memories, for filters.
+- `columns`: facts about memories, for filters and for ranking.
+- `rows`: candidates of a search, made of columns.
 - `scoring`: BM25, exact cosine, and the order of answers.
 """
 
 from assay.index.base import default_folder
 from assay.index.indexes import Indexes
 from assay.index.options import Folded, IndexOptions, IndexStatus, Recall
+from assay.index.rows import Rows
 from assay.index.scoring import Found
 from assay.index.state import Allowed
 from assay.index.view import FolderSize, View
@@ -30,6 +33,7 @@ __all__ = [
     "IndexStatus",
     "Indexes",
     "Recall",
+    "Rows",
     "View",
     "default_folder",
 ]

@@ -34,7 +34,7 @@ from assay.text.terms import ANALYSIS_VERSION
 
 # --- The manifest: the description of a base on disk, so that one that does not fit is never searched ---
 
-FORMAT = 2
+FORMAT = 3
 """Of the files of a base; another one is built anew."""
 NAME = "manifest.json"
 
@@ -58,6 +58,8 @@ class Manifest:
     tokens: int
     title_repeats: int
     folders: tuple[str, ...]
+    types: tuple[str, ...]
+    """Context types and entity types, by their code in the table of memories."""
     grown_from: str | None = None
     """The generation it was added to; None when it was built whole."""
     format: int = FORMAT
@@ -78,7 +80,7 @@ class Manifest:
 def read_manifest(folder: Path) -> Manifest:
     """Read the manifest in a folder. Raises OSError, ValueError or TypeError when there is none."""
     said: Mapping[str, Any] = json.loads((folder / NAME).read_text(encoding="utf-8"))
-    return Manifest(**{**said, "folders": tuple(said["folders"])})
+    return Manifest(**{**said, "folders": tuple(said["folders"]), "types": tuple(said["types"])})
 
 
 def file_sizes(folder: Path) -> dict[str, int]:
@@ -102,6 +104,8 @@ class Row(IntEnum):
     MEMORY_PLACE = 2
     """The place of its memory in the base's table of memories."""
     STAMP = 3
+    POSITION = 4
+    TOKENS = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -115,6 +119,7 @@ class Base:
     pending: Whole
     """Numbers of passages that must be read again when the base is opened."""
     folders: tuple[str, ...]
+    types: tuple[str, ...]
     lexical: LexicalBase | None
     vectors: VectorBase | None
     folder: Path | None
@@ -146,6 +151,7 @@ def no_base() -> Base:
         passages=np.zeros((len(Row), 0), np.int64),
         pending=np.zeros(0, np.int64),
         folders=(),
+        types=(),
         lexical=None,
         vectors=None,
         folder=None,
@@ -160,6 +166,7 @@ def open_base(folder: Path, manifest: Manifest, *, options: IndexOptions) -> Bas
         passages=np.asarray(np.load(folder / PASSAGES, mmap_mode="c")),
         pending=np.load(folder / PENDING),
         folders=manifest.folders,
+        types=manifest.types,
         lexical=LexicalBase.open(folder / WORDS, tokens=manifest.tokens),
         vectors=open_vectors(folder, options=options) if manifest.model is not None else None,
         folder=folder,

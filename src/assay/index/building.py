@@ -30,7 +30,7 @@ from assay.index.base import (
     hash_of,
     open_base,
 )
-from assay.index.columns import REMOVED, Fact, Folders, Whole, find, make_table, merge_tables
+from assay.index.columns import REMOVED, Fact, Folders, Names, Whole, find, make_table, merge_tables
 from assay.index.lexical import LexicalBuilder, add_words
 from assay.index.options import IndexOptions
 from assay.index.state import State
@@ -92,7 +92,7 @@ class _Build:
         self._folder = folder
         self._lexical = LexicalBuilder(None if folder is None else folder / WORDS)
         self._vectors: VectorBuilder | None = None
-        self._rows: list[tuple[int, int, int]] = []
+        self._rows: list[tuple[int, ...]] = []
         self._dimension = 0
 
     def run(self) -> Base:
@@ -120,7 +120,7 @@ class _Build:
         begin = len(self._rows)
         for passage in page:
             self._lexical.add(passage.stems())
-            self._rows.append((passage.number, passage.memory_number, passage.stamp))
+            self._rows.append(passage.row)
         having = [(place, passage.vector) for place, passage in enumerate(page, begin) if passage.vector is not None]
         if having:
             places = np.array([place for place, _ in having], np.int64)
@@ -136,9 +136,9 @@ class _Build:
         return self._vectors
 
     def _finish(self) -> Base:
-        folders = Folders()
-        memories = make_table(self._plan.reader.memories(), folders)
-        passages = passage_table(np.array(self._rows, np.int64).reshape(-1, 3).T, memories)
+        folders, types = Folders(), Names()
+        memories = make_table(self._plan.reader.memories(), folders, types)
+        passages = passage_table(np.array(self._rows, np.int64).reshape(-1, len(Row) - 1).T, memories)
         pending = np.zeros(0, np.int64)
         lexical = self._lexical.finish()
         vectors = self._finish_vectors()
@@ -147,11 +147,12 @@ class _Build:
             np.save(self._folder / PASSAGES, passages)
             np.save(self._folder / PENDING, pending)
         return Base(
-            manifest=self._manifest(memories, vectors, lexical.tokens, folders),
+            manifest=self._manifest(memories, vectors, lexical.tokens, (folders, types)),
             memories=memories,
             passages=passages,
             pending=pending,
             folders=tuple(folders.names()),
+            types=tuple(types.names()),
             lexical=lexical,
             vectors=vectors,
             folder=self._folder,
@@ -162,8 +163,10 @@ class _Build:
             return None
         return self._vector_builder(self._dimension).finish()
 
-    def _manifest(self, memories: Whole, vectors: VectorBase | None, tokens: int, folders: Folders) -> Manifest:
-        plan = self._plan
+    def _manifest(
+        self, memories: Whole, vectors: VectorBase | None, tokens: int, names: tuple[Folders, Names]
+    ) -> Manifest:
+        plan, (folders, types) = self._plan, names
         return Manifest(
             generation=generation_name(plan.position.seq),
             store=plan.store,
@@ -178,15 +181,15 @@ class _Build:
             tokens=tokens,
             title_repeats=plan.options.title_repeats,
             folders=tuple(folders.names()),
+            types=tuple(types.names()),
             files={} if self._folder is None else file_sizes(self._folder),
         )
 
 
 def passage_table(columns: Whole, memories: Whole) -> Whole:
-    """The table of passages, of their numbers, memories and stamps."""
-    numbers, memory_numbers, stamps = columns
-    places, _ = find(memories[Fact.NUMBER], memory_numbers)
-    return np.stack([numbers, memory_numbers, places, stamps])
+    """The table of passages, of all its rows but the places of their memories."""
+    places, _ = find(memories[Fact.NUMBER], columns[Row.MEMORY_NUMBER])
+    return np.insert(columns, Row.MEMORY_PLACE, places, axis=0)
 
 
 def generation_name(seq: int) -> str:
@@ -291,9 +294,8 @@ def _write_tables(growth: Growth, folder: Path, tokens: int) -> Manifest:
     state, tail = growth.state, growth.state.tail
     memories = merge_tables(state.base.memories, tail.memories)
     memories = memories[:, memories[Fact.TIER] != REMOVED]
-    old = state.base.passages[[Row.NUMBER, Row.MEMORY_NUMBER, Row.STAMP]]
-    new = np.stack([column[growth.fresh] for column in (tail.numbers, tail.memory_numbers, tail.stamps)])
-    passages = passage_table(np.concatenate([old, new], axis=1), memories)
+    old = np.delete(state.base.passages, Row.MEMORY_PLACE, axis=0)
+    passages = passage_table(np.concatenate([old, tail.rows[growth.fresh].T], axis=1), memories)
     np.save(folder / MEMORIES, memories)
     np.save(folder / PASSAGES, passages)
     np.save(folder / PENDING, growth.pending)
@@ -311,5 +313,6 @@ def _write_tables(growth: Growth, folder: Path, tokens: int) -> Manifest:
         vectors=before.vectors + (0 if state.base.vectors is None else int(held.sum())),
         tokens=before.tokens + tokens,
         folders=tuple(state.folders.names()),
+        types=tuple(state.types.names()),
         files=file_sizes(folder),
     )

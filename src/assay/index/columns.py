@@ -1,7 +1,8 @@
 """Facts about memories as columns of whole numbers, and the question which of them pass a filter.
 
 A table of memories is one int64 matrix, a row for each `Fact` and a column for each memory, in the order of numbers:
-each fact lies in one piece, and a table is one file. Times are microseconds since 1970; folders and tiers are codes.
+each fact lies in one piece, and a table is one file. Times are microseconds since 1970; folders, tiers and types are
+codes; a confidence is the bits of its float. An id takes four numbers, its letters as bytes.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
+from struct import Struct
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.records import Filters, Tier
-from assay.storage.repositories.passages import MemoryColumns
+from assay.storage.repositories.passages import NOTHING_LEARNED, MemoryColumns
 
 Whole = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -25,7 +27,13 @@ REMOVED = -1
 """The tier of a memory that is no longer there, over a base that still holds it."""
 TIERS = {str(tier): code for code, tier in enumerate(Tier)}
 
+TIER_NAMES = tuple(TIERS)
+"""By code."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ID_WORDS = 4
+_ID_BYTES = 8 * _ID_WORDS
+_BITS, _WHOLE = Struct(f"<d{_ID_BYTES}s"), Struct(f"<{1 + _ID_WORDS}q")
 
 
 class Fact(IntEnum):
@@ -37,6 +45,17 @@ class Fact(IntEnum):
     CREATED = 3
     VALID_FROM = 4
     SUPERSEDED = 5
+    UPDATED = 6
+    CONTEXT_TYPE = 7
+    ENTITY_TYPE = 8
+    LEARNED = 9
+    """1 where it has learned triggers from use."""
+    CONFIDENCE = 10
+    ID = 11
+    """The first of the numbers that hold its id; all 0 for an id too long for them."""
+    ID_2 = 12
+    ID_3 = 13
+    ID_4 = 14
 
 
 def moment(at: datetime) -> int:
@@ -44,25 +63,33 @@ def moment(at: datetime) -> int:
     return (at - _EPOCH) // timedelta(microseconds=1)
 
 
-class Folders:
-    """Codes of folders, given in the order they are met and never changed."""
+class Names:
+    """Codes of names, given in the order they are met and never changed."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._names = list(names)
         self._codes = {name: code for code, name in enumerate(self._names)}
 
     def code(self, name: str) -> int:
-        """The code of a folder, a new one if it is new."""
+        """The code of a name, a new one if it is new."""
         found = self._codes.get(name)
         if found is None:
-            # The name first: whoever reads a code finds its name.
+            # The name before its code: whoever reads a code finds its name.
             self._names.append(name)
             found = self._codes[name] = len(self._names) - 1
         return found
 
     def names(self) -> list[str]:
-        """Every folder met so far, by code."""
+        """Every name met so far, by code."""
         return list(self._names)
+
+    def name(self, code: int) -> str:
+        """The name of a code."""
+        return self._names[code]
+
+
+class Folders(Names):
+    """Codes of folders."""
 
     def below(self, folder: str) -> Mask:
         """For each code, whether it is the folder or lies below it."""
@@ -73,14 +100,16 @@ class Folders:
         )
 
 
-def make_table(facts: Sequence[MemoryColumns], folders: Folders) -> Whole:
+def make_table(facts: Sequence[MemoryColumns], folders: Folders, types: Names) -> Whole:
     """A table of memories, in the order of their numbers."""
-    rows = sorted((_as_row(fact, folders) for fact in facts), key=lambda row: row[0])
+    rows = sorted((_as_row(fact, folders, types) for fact in facts), key=lambda row: row[0])
     return np.array(rows, dtype=np.int64).reshape(-1, len(Fact)).T.copy()
 
 
-def _as_row(one: MemoryColumns, folders: Folders) -> tuple[int, ...]:
+def _as_row(one: MemoryColumns, folders: Folders, types: Names) -> tuple[int, ...]:
     superseded = NEVER if one.superseded_at is None else moment(one.superseded_at)
+    letters = one.id.encode("utf-8")
+    fits = len(letters) <= _ID_BYTES and letters.isascii()
     return (
         one.number,
         folders.code(one.folder),
@@ -88,7 +117,25 @@ def _as_row(one: MemoryColumns, folders: Folders) -> tuple[int, ...]:
         moment(one.created_at),
         moment(one.valid_from),
         superseded,
+        moment(one.updated_at),
+        types.code(one.context_type),
+        types.code(one.entity_type),
+        int(one.stored_learned_triggers != NOTHING_LEARNED),
+        *_WHOLE.unpack(_BITS.pack(one.confidence, letters if fits else b"")),
     )
+
+
+def read_ids(table: Whole) -> list[str]:
+    """The ids of the memories of a table; an empty text for one that is too long to be kept."""
+    words = np.ascontiguousarray(table[Fact.ID : Fact.ID + _ID_WORDS].T)
+    found: list[str] = words.view(f"S{_ID_BYTES}").ravel().astype(f"U{_ID_BYTES}").tolist()
+    return found
+
+
+def read_confidences(table: Whole) -> list[float]:
+    """The confidences of the memories of a table."""
+    found: list[float] = np.ascontiguousarray(table[Fact.CONFIDENCE]).view(np.float64).tolist()
+    return found
 
 
 def mark_removed(numbers: Whole) -> Whole:

@@ -96,7 +96,9 @@ class TenantIndex:
         follower = self._follower
         if follower is None:
             return False
-        outgrown = follower.tail.size > self._home.options.fold_beyond(follower.base.count)
+        # Memories whose facts changed count as well: a table of them is copied with each change.
+        size = max(follower.tail.size, follower.tail.memories.shape[1])
+        outgrown = size > self._home.options.fold_beyond(follower.base.count)
         return outgrown or follower.model != self._wanted_model
 
     def fold(self, progress: Progress | None = None, *, whole: bool = True) -> Base:

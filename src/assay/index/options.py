@@ -21,6 +21,11 @@ class IndexOptions:
     exact_below: int = 8_000
     """Up to here vectors are compared one by one: without a graph, or with one when a filter leaves no more. At 20,000
     the graph answers in a fifth of the time."""
+    graph_below: int = 2_000_000
+    """Up to here vectors have a graph, which takes a millisecond a vector to build; more of them are found by codes of
+    one bit a dimension (`codes`)."""
+    rescored: int = 2_000
+    """Vectors that codes nominate, at least; each is compared with the query again."""
     whole_below: int = 20_000
     """Up to here a tenant without a base is read into memory, and a change of model is followed at once."""
     fold_passages: int = 2_000
@@ -48,6 +53,10 @@ class IndexOptions:
         """Candidates that a search of the graph looks at to find so many: few results are found as well among fewer."""
         return min(self.expansion_search, max(self.expansion_search // 2, 2 * fetched))
 
+    def rescored_for(self, limit: int) -> int:
+        """How many vectors codes nominate for so many results."""
+        return max(self.rescored, 20 * limit)
+
     def fold_beyond(self, base: int) -> int:
         """How large the tail over a base of this size may grow."""
         if base == 0:
@@ -72,7 +81,7 @@ class IndexStatus:
     position: LogPosition
     log_end: LogPosition
     vector_kind: str
-    """`exact`, `hnsw`, `database`, or `none` when no model is active."""
+    """`exact`, `hnsw`, `codes`, `database`, or `none` when no model is active."""
     model: str | None
     """Whose vectors are searched."""
     active_model: str | None

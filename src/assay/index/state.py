@@ -1,6 +1,6 @@
 """The state of a tenant's index at one moment, and how it follows the change log.
 
-- Cached rows and words of passages, kept until the change log names them.
+- What searches have read of passages, kept until the change log names them.
 - The state: a base, which of it is still true, and the tail; never changed once made.
 - Following the change log: what was touched is read again.
 """
@@ -11,73 +11,57 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 
 import numpy as np
 
 from assay.index.base import Base, Row
-from assay.index.columns import Fact, Folders, Mask, Whole, find, make_table, mark_removed, passes
+from assay.index.columns import Fact, Folders, Mask, Names, Whole, find, make_table, mark_removed, passes
 from assay.index.scoring import MeasuredVectors, idf
 from assay.index.tail import Passage, Reader, Tail, TailView
 from assay.index.vectors import PassingRows
 from assay.records import Change, Filters, LogPosition, RowKind
-from assay.storage import Candidate, CandidateMemory
 
-# --- Cached rows and words of passages, kept until the change log names them ---
+# --- What searches have read of passages, kept until the change log names them ---
 #
-# Many searches look at the same passages. `KeptRows` belongs to one follower of the log, which drops what was touched.
-# A row is taken in only from a snapshot that stands where the follower stands, so that none is older than the log
-# allows. Words are kept beside the row of their passage and leave with it.
+# Many searches look at the same passages. `Kept` belongs to one follower of the log, which drops what was touched.
+# Something is taken in only from a snapshot that stands where the follower stands, so that nothing is older than the
+# log allows.
 
-MOST = 50_000
-"""Rows kept of a tenant; when there are more, the older half is let go. A row takes about half a kilobyte."""
+MOST_FIRSTS = 100_000
+"""First passages kept of a tenant; when there are more, all are let go."""
 MOST_LETTERS = 40_000_000
 """Letters of the words kept of a tenant; when there are more, all words are let go."""
 
 
-class KeptRows:
-    """The rows of one tenant. Threads share it."""
+class Kept:
+    """What was read of one tenant's passages. Threads share it."""
 
-    def __init__(self, position: LogPosition, most: int = MOST, most_letters: int = MOST_LETTERS) -> None:
+    def __init__(self, position: LogPosition, most_firsts: int = MOST_FIRSTS, most_letters: int = MOST_LETTERS) -> None:
         self._position = position
-        self._most = most
+        self._most_firsts = most_firsts
         self._most_letters = most_letters
-        self._rows: dict[int, Candidate] = {}
-        self._firsts: dict[str, Candidate] = {}
-        """Those of the rows that are the first of their memory, by memory."""
-        self._memories: dict[int, CandidateMemory] = {}
-        """Memories of the rows, by number; some may be missing."""
+        self._firsts: dict[str, int] = {}
+        self._owners: dict[int, str] = {}
+        """The same the other way round."""
         self._words: dict[int, str] = {}
         self._letters = 0
         self._lock = threading.Lock()
 
-    def among(self, numbers: Iterable[int]) -> dict[int, Candidate]:
-        """Those of these passages that are here."""
-        rows = self._rows
-        return {number: row for number in numbers if (row := rows.get(number)) is not None}
-
-    @property
-    def memories(self) -> Mapping[int, CandidateMemory]:
-        """Memories of rows that are here, by number; some may be missing."""
-        return self._memories
-
-    def first_among(self, memory_ids: Iterable[str]) -> dict[str, Candidate]:
-        """The first rows of those of these memories whose first row is here."""
+    def firsts_among(self, memory_ids: Iterable[str]) -> dict[str, int]:
+        """The numbers of the first passages of those of these memories whose first passage is known."""
         firsts = self._firsts
-        return {memory_id: row for memory_id in memory_ids if (row := firsts.get(memory_id)) is not None}
+        return {memory_id: number for memory_id in memory_ids if (number := firsts.get(memory_id)) is not None}
 
-    def add(self, rows: Sequence[Candidate], position: LogPosition) -> None:
-        """Keep rows of a snapshot at this position of the log."""
+    def add_firsts(self, firsts: Mapping[str, int], position: LogPosition) -> None:
+        """Keep the first passages of memories, read in a snapshot at this position of the log."""
         with self._lock:
             if position != self._position:
                 return
-            for row in rows:
-                kept = self._rows.setdefault(row.number, row)
-                self._memories.setdefault(kept.memory.number, kept.memory)
-                if kept.position == 0:
-                    self._firsts[kept.memory_id] = kept
-            if len(self._rows) > self._most:
-                self._drop(list(islice(self._rows, len(self._rows) - self._most // 2)))
+            if len(self._firsts) + len(firsts) > self._most_firsts:
+                self._firsts.clear()
+                self._owners.clear()
+            self._firsts |= firsts
+            self._owners |= {number: memory_id for memory_id, number in firsts.items()}
 
     def words_among(self, numbers: Iterable[int]) -> dict[int, str]:
         """The words of those of these passages whose words are here."""
@@ -85,15 +69,13 @@ class KeptRows:
         return {number: found for number in numbers if (found := words.get(number)) is not None}
 
     def add_words(self, words: Mapping[int, str], position: LogPosition) -> None:
-        """Keep the words of passages whose rows are here, read in a snapshot at this position."""
+        """Keep the words of passages, read in a snapshot at this position."""
         with self._lock:
             if position != self._position:
                 return
             for number, lines in words.items():
-                row = self._rows.get(number)
-                if row is not None and number not in self._words:
-                    # Under the row's own number: it is one object more for each passage otherwise.
-                    self._words[row.number] = lines
+                if number not in self._words:
+                    self._words[number] = lines
                     self._letters += len(lines)
             if self._letters > self._most_letters:
                 self._words.clear()
@@ -103,16 +85,11 @@ class KeptRows:
         """The log went on, and these passages, or their memories, were touched."""
         with self._lock:
             self._position = position
-            self._drop(touched)
-
-    def _drop(self, numbers: Iterable[int]) -> None:
-        for number in numbers:
-            row = self._rows.pop(number, None)
-            if row is not None:
-                self._memories.pop(row.memory.number, None)
-                if row.position == 0:
-                    self._firsts.pop(row.memory_id, None)
-            self._letters -= len(self._words.pop(number, ""))
+            for number in touched:
+                owner = self._owners.pop(number, None)
+                if owner is not None:
+                    self._firsts.pop(owner, None)
+                self._letters -= len(self._words.pop(number, ""))
 
 
 # --- The state: a base, which of it is still true, and the tail; never changed once made ---
@@ -144,10 +121,12 @@ class State:
     """Which passages of the base are neither removed nor changed."""
     tail: TailView
     folders: Folders
+    types: Names
+    """Context types and entity types."""
     model: str | None
     """Whose vectors are here; None when there are none to have."""
-    kept: KeptRows = field(repr=False, compare=False)
-    """Rows that searches have read; those of the newest state, whichever state this is."""
+    kept: Kept = field(repr=False, compare=False)
+    """What searches have read; of the newest state, whichever state this is."""
     _known: dict[Filters, Allowed] = field(default_factory=dict, repr=False)
     _vector_rows: dict[Allowed, PassingRows] = field(default_factory=dict, repr=False, compare=False)
     """The vectors of the base that pass a filter, by filter."""
@@ -184,20 +163,20 @@ class State:
         """The memory of each passage; -1 for a passage that is not here."""
         found = np.full(len(numbers), -1, np.int64)
         for (places, there), owners in zip(
-            self._locate(numbers), (self.base.passages[Row.MEMORY_NUMBER], self.tail.memory_numbers), strict=True
+            self.locate(numbers), (self.base.passages[Row.MEMORY_NUMBER], self.tail.memory_numbers), strict=True
         ):
             found[there] = owners[places[there]]
         return found
 
     def passes(self, numbers: Whole, allowed: Allowed) -> Mask:
         """Which of these passages are allowed."""
-        (in_base, of_base), (in_tail, of_tail) = self._locate(numbers)
+        (in_base, of_base), (in_tail, of_tail) = self.locate(numbers)
         kept = np.zeros(len(numbers), bool)
         kept[of_base] = allowed.base[in_base[of_base]]
         kept[of_tail] = allowed.tail[in_tail[of_tail]]
         return kept
 
-    def _locate(self, numbers: Whole) -> tuple[tuple[Whole, Mask], tuple[Whole, Mask]]:
+    def locate(self, numbers: Whole) -> tuple[tuple[Whole, Mask], tuple[Whole, Mask]]:
         """Where these passages stand in the base and in the tail; each in one of them or in none."""
         in_base, of_base = find(self.base.numbers, numbers)
         of_base[of_base] = self.base_alive[in_base[of_base]]
@@ -303,8 +282,9 @@ class Follower:
         self.position = position
         self.model = model
         self.tail = Tail()
-        self._kept = KeptRows(position)
+        self._kept = Kept(position)
         self._folders = Folders(base.folders)
+        self._types = Names(base.types)
         self._alive: Mask = np.ones(base.count, bool)
 
     def state(self) -> State:
@@ -315,12 +295,13 @@ class Follower:
             base_alive=self._alive,
             tail=self.tail.view(),
             folders=self._folders,
+            types=self._types,
             model=self.model,
             kept=self._kept,
         )
 
     def keep(self, other: Follower) -> None:
-        """Take over the rows that another cache kept, if it is at the same position."""
+        """Take over what another follower kept, if it is at the same position."""
         if other.position == self.position:
             self._kept = other._kept
 
@@ -331,7 +312,7 @@ class Follower:
 
     def take_all(self, reader: Reader) -> None:
         """Read the whole tenant into the tail."""
-        self._remember(make_table(reader.memories(), self._folders))
+        self._remember(make_table(reader.memories(), self._folders, self._types))
         for page in reader.passages():
             self.tail.change([], page)
 
@@ -358,7 +339,7 @@ class Follower:
     def _take_memories(self, numbers: Sequence[int], reader: Reader) -> None:
         if not numbers:
             return
-        found = make_table(reader.memories_of(numbers), self._folders)
+        found = make_table(reader.memories_of(numbers), self._folders, self._types)
         gone = np.setdiff1d(np.array(numbers, np.int64), found[Fact.NUMBER])
         self._remember(found)
         if len(gone):

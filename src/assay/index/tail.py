@@ -50,8 +50,15 @@ class Passage(NamedTuple):
     memory_number: int
     stamp: int
     """Equal exactly when the words and the vector are equal."""
+    position: int
+    token_count: int
     words: str
     vector: Halves | None
+
+    @property
+    def row(self) -> tuple[int, ...]:
+        """What a table of passages holds of it (`base.Row`), but for the place of its memory."""
+        return self[:5]
 
     def stems(self) -> list[str]:
         """Its bag of words."""
@@ -112,7 +119,8 @@ class Reader:
         for row in rows:
             words = self._words(row)
             vector = vectors.get(row.number)
-            made.append(Passage(row.number, row.memory_number, _stamp(words, vector), words, vector))
+            stamp = _stamp(words, vector)
+            made.append(Passage(row.number, row.memory_number, stamp, row.position, row.token_count, words, vector))
         return made
 
     def _words(self, row: IndexPassage) -> str:
@@ -169,9 +177,10 @@ class Growing:
 class TailView:
     """The tail at one moment."""
 
+    rows: Whole
+    """A line for each passage, as `Passage.row` has it."""
     numbers: Whole
     memory_numbers: Whole
-    stamps: Whole
     lengths: Whole
     alive: Mask
     memories: Whole
@@ -191,7 +200,7 @@ class Tail:
 
     def __init__(self) -> None:
         self._places: dict[int, int] = {}
-        self._rows = Growing(np.int64, (4,))
+        self._rows = Growing(np.int64, (len(Passage._fields) - 1,))
         self._alive: Mask = np.zeros(0, bool)
         self._vectors: Growing | None = None
         self._lengths = Growing(np.float32)
@@ -233,11 +242,8 @@ class Tail:
         for place, (passage, bag) in enumerate(zip(fresh, bags, strict=True), begin):
             self._postings.add(place, bag)
             self._places[passage.number] = place
-        rows = [
-            (passage.number, passage.memory_number, passage.stamp, len(bag))
-            for passage, bag in zip(fresh, bags, strict=True)
-        ]
-        self._rows.extend(np.array(rows, np.int64).reshape(-1, 4))
+        rows = [(*passage.row, len(bag)) for passage, bag in zip(fresh, bags, strict=True)]
+        self._rows.extend(np.array(rows, np.int64).reshape(-1, len(Passage._fields) - 1))
         self._add_vectors(begin, fresh)
         self._alive = alive
 
@@ -245,10 +251,10 @@ class Tail:
         """The tail as it is now."""
         rows = self._rows.rows()
         return TailView(
+            rows=rows[:, :-1],
             numbers=rows[:, 0],
             memory_numbers=rows[:, 1],
-            stamps=rows[:, 2],
-            lengths=rows[:, 3],
+            lengths=rows[:, -1],
             alive=self._alive,
             memories=self.memories,
             vectors=_NO_VECTORS

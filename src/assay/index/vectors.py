@@ -1,7 +1,8 @@
-"""The base's vectors: a float16 matrix, and above a size a graph (HNSW over int8) that nominates rows of it.
+"""The base's vectors: a float16 matrix, and above a size something that nominates rows of it.
 
-The graph only nominates: what it finds is compared with the stored vectors again. A filter that leaves few passages,
-or too small a share of them, is answered by comparing exactly those.
+That is a graph (HNSW over int8) and, for many millions of vectors, their codes (`codes`). What is nominated is compared
+with the stored vectors again. A filter that leaves few passages, or too small a share of them for a graph, is answered
+by comparing exactly those.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.index import scoring
+from assay.index.codes import Columns, VectorCodes, count_columns, make_codes
 from assay.index.columns import Mask, Whole
 from assay.index.native import Index
 from assay.index.options import IndexOptions
@@ -47,9 +49,18 @@ class PassingRows(NamedTuple):
 class VectorBase:
     """Vectors that no longer change, all of one model."""
 
-    def __init__(self, matrix: Halves, places: Whole, graph: Index | None, *, options: IndexOptions) -> None:
+    def __init__(
+        self,
+        matrix: Halves,
+        places: Whole,
+        graph: Index | None,
+        *,
+        options: IndexOptions,
+        codes: VectorCodes | None = None,
+    ) -> None:
         self.matrix = matrix
         self.places = places
+        self.codes = codes
         self._graph = graph
         self._options = options
         # A graph lends each search the same working memory.
@@ -57,7 +68,9 @@ class VectorBase:
 
     @property
     def kind(self) -> str:
-        """`hnsw` or `exact`."""
+        """`hnsw`, `codes` or `exact`."""
+        if self.codes is not None:
+            return "codes"
         return "exact" if self._graph is None else "hnsw"
 
     def find_rows(self, passing: Mask) -> PassingRows:
@@ -72,6 +85,10 @@ class VectorBase:
         rows, count = passing if isinstance(passing, PassingRows) else self.find_rows(passing)
         if not count or limit < 1:
             return np.zeros(0, np.int64), np.zeros(0)
+        if self.codes is not None and not exact and count > self._options.exact_below:
+            wanted = self._options.rescored_for(limit)
+            kept = self.codes.nominate(query, wanted, None if count == len(rows) else rows)
+            return self.places[kept], scoring.cosines(self.matrix[kept], query)
         if self._graph is not None and not exact and count > self._options.exact_below:
             found = self._nominate(self._graph, query, limit, rows, count)
             if found is not None:
@@ -110,7 +127,10 @@ class VectorBuilder:
         self._matrix = _new_matrix(folder, (count, dimension))
         self._places = np.zeros(count, np.int64)
         self._filled = 0
-        self._graph = _new_graph(dimension, options) if count > options.exact_below else None
+        has_graph = options.exact_below < count <= options.graph_below
+        self._graph = _new_graph(dimension, options) if has_graph else None
+        has_codes = count > max(options.exact_below, options.graph_below)
+        self._codes = _new_codes(folder, (count_columns(dimension), count)) if has_codes else None
         # One thread: the same vectors in the same order make the same graph.
         self._growing = ThreadPoolExecutor(1, thread_name_prefix="assay-index-graph", initializer=_step_back)
         self._pages: deque[Future[None]] = deque()
@@ -121,6 +141,8 @@ class VectorBuilder:
         self._matrix[begin:end] = vectors
         self._places[begin:end] = places
         self._filled = end
+        if self._codes is not None:
+            self._codes[:, begin:end] = make_codes(vectors)
         if self._graph is not None and end > begin:
             self._pages.append(self._growing.submit(_grow, self._graph, begin, vectors))
             while len(self._pages) > _PAGES_WAITING:
@@ -134,10 +156,13 @@ class VectorBuilder:
         if self._folder is not None:
             if isinstance(self._matrix, np.memmap):
                 self._matrix.flush()
+            if isinstance(self._codes, np.memmap):
+                self._codes.flush()
             np.save(self._folder / PLACES, self._places)
             if self._graph is not None:
                 self._graph.save(str(self._folder / GRAPH))
-        return VectorBase(self._matrix, self._places, self._graph, options=self._options)
+        codes = None if self._codes is None else VectorCodes(self._codes)
+        return VectorBase(self._matrix, self._places, self._graph, options=self._options, codes=codes)
 
     def give_up(self) -> None:
         """Let the thread go."""
@@ -145,8 +170,9 @@ class VectorBuilder:
 
 
 def can_grow(base: VectorBase, added: int, options: IndexOptions) -> bool:
-    """Whether so many vectors can be added without beginning a graph."""
-    return base.kind == "hnsw" or len(base.places) + added <= options.exact_below
+    """Whether so many vectors can be added without beginning a graph or codes."""
+    most = {"hnsw": options.graph_below, "exact": options.exact_below}.get(base.kind)
+    return most is None or len(base.places) + added <= most
 
 
 def grow_vectors(
@@ -166,6 +192,8 @@ def grow_vectors(
     old = len(base.places)
     _write_rows(folder / MATRIX, base.matrix, fresh)
     np.save(folder / PLACES, np.concatenate([base.places, places]))
+    if base.codes is not None:
+        _write_columns(folder / CODES, base.codes.columns, make_codes(fresh))
     if base.kind == "hnsw":
         graph = _copy_graph(source / GRAPH, options)
         with ThreadPoolExecutor(1, thread_name_prefix="assay-index-graph", initializer=_step_back) as growing:
@@ -176,7 +204,7 @@ def grow_vectors(
         graph.save(str(folder / GRAPH))
 
 
-MATRIX, PLACES, GRAPH = "vectors.npy", "vector_places.npy", "graph.usearch"
+MATRIX, PLACES, GRAPH, CODES = "vectors.npy", "vector_places.npy", "graph.usearch", "codes.npy"
 
 
 def open_vectors(folder: Path, *, options: IndexOptions) -> VectorBase:
@@ -184,7 +212,14 @@ def open_vectors(folder: Path, *, options: IndexOptions) -> VectorBase:
     # As plain arrays: a memmap makes a new memmap of everything that is taken from it.
     matrix, places = (np.asarray(np.load(folder / name, mmap_mode="c")) for name in (MATRIX, PLACES))
     graph = Index.restore(str(folder / GRAPH), view=True) if (folder / GRAPH).exists() else None
-    return VectorBase(matrix, places, graph, options=options)
+    codes = VectorCodes(np.asarray(np.load(folder / CODES, mmap_mode="c"))) if (folder / CODES).exists() else None
+    return VectorBase(matrix, places, graph, options=options, codes=codes)
+
+
+def _new_codes(folder: Path | None, shape: tuple[int, int]) -> Columns:
+    if folder is None:
+        return np.zeros(shape, np.uint64)
+    return np.lib.format.open_memmap(folder / CODES, mode="w+", dtype=np.uint64, shape=shape)
 
 
 def _new_matrix(folder: Path | None, shape: tuple[int, int]) -> Halves:
@@ -206,6 +241,18 @@ def _write_rows(path: Path, *parts: Halves) -> None:
         np.lib.format.write_array_header_1_0(file, about)
         for part in having:
             file.write(part.data)
+
+
+def _write_columns(path: Path, *parts: Columns) -> None:
+    """The columns of one matrix and of another, each behind the other."""
+    having = [part for part in parts if part.shape[1]]
+    shape = (len(having[0]), sum(part.shape[1] for part in having))
+    with path.open("wb") as file:
+        about = {"descr": np.lib.format.dtype_to_descr(np.dtype(np.uint64)), "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, about)
+        for column in range(shape[0]):
+            for part in having:
+                file.write(np.ascontiguousarray(part[column]).data)
 
 
 def _new_graph(dimension: int, options: IndexOptions) -> Index:

@@ -15,6 +15,7 @@ from assay.errors import OtherModel
 from assay.index.columns import Fact, Whole
 from assay.index.lexical import SCORE_DIGITS, score_postings
 from assay.index.options import IndexOptions
+from assay.index.rows import Rows, read_columns
 from assay.index.scoring import (
     COSINE_DIGITS,
     Found,
@@ -29,7 +30,7 @@ from assay.index.scoring import (
 )
 from assay.index.state import Allowed, State
 from assay.records import CosineSpread, Filters, LogPosition
-from assay.storage import Candidate, Work
+from assay.storage import Work
 from assay.text.terms import stems_of
 
 SPARE = 50
@@ -75,34 +76,22 @@ class View:
         """How many passages there are."""
         return self._state.alive.count
 
-    def candidates(self, numbers: Iterable[int]) -> list[Candidate]:
-        """Return the rows that ranking needs for these passages; deleted numbers are left out."""
-        return list(self.rows(numbers).values())
-
-    def rows(self, numbers: Iterable[int]) -> dict[int, Candidate]:
-        """The same by number."""
+    def rows(self, numbers: Iterable[int]) -> Rows:
+        """What ranking needs to know of these passages; deleted numbers are left out."""
         if self._standing != self._state.position:
-            return {row.number: row for row in self._work.passages.candidates(numbers)}
-        wanted = set(numbers)
-        found = self._state.kept.among(wanted)
-        if len(found) < len(wanted):
-            missing = sorted(wanted - found.keys())
-            owners = self._state.memories_of(np.array(missing, np.int64)).tolist()
-            known = self._state.kept.memories
-            read = self._work.passages.candidates_of(dict(zip(missing, owners, strict=True)), known)
-            self._state.kept.add(read, self._standing)
-            found |= {row.number: row for row in read}
-        return found
+            return Rows(self._work.passages.candidates(numbers))
+        columns = read_columns(self._state, numbers)
+        return Rows.of(columns) if columns.are_whole() else Rows(self._work.passages.candidates(columns.numbers))
 
-    def first_rows(self, memory_ids: Collection[str]) -> dict[str, Candidate]:
-        """The row of the first passage of each of these memories, by memory; one without passages is left out."""
+    def first_passages(self, memory_ids: Collection[str]) -> dict[str, int]:
+        """The number of the first passage of each of these memories; one without passages is left out."""
         if self._standing != self._state.position:
-            return {row.memory_id: row for row in self._work.passages.first_candidates(memory_ids)}
-        found = self._state.kept.first_among(memory_ids)
+            return self._work.passages.first_numbers(memory_ids)
+        found = self._state.kept.firsts_among(memory_ids)
         if missing := [memory_id for memory_id in memory_ids if memory_id not in found]:
-            read = self._work.passages.first_candidates(missing)
-            self._state.kept.add(read, self._standing)
-            found |= {row.memory_id: row for row in read}
+            read = self._work.passages.first_numbers(missing)
+            self._state.kept.add_firsts(read, self._standing)
+            found |= read
         return found
 
     def words(self, numbers: Sequence[int]) -> dict[int, str]:
@@ -112,8 +101,6 @@ class View:
         kept = self._state.kept
         found = kept.words_among(numbers)
         if missing := [number for number in numbers if number not in found]:
-            # Words are kept beside rows, and whoever ranks these passages asks for their rows next.
-            self.rows(missing)
             read = self._work.passages.words(missing)
             kept.add_words(read, self._standing)
             found |= read

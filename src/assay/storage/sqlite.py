@@ -30,6 +30,8 @@ APPLICATION_ID = 0x41737931
 OLDEST_SQLITE = (3, 37, 0)
 """The first version with STRICT tables."""
 BUSY_TIMEOUT_MS = 5_000
+READER_CACHE_KB = 16_000
+"""Pages that a reading connection keeps: a search touches the upper pages of a dozen trees, which 2 MB do not hold."""
 READER_TIMEOUT_S = 120.0
 """How long a reader waits for a connection. Waiting readers are not served in order, so on a busy machine with many
 threads one may wait far longer than the others."""
@@ -182,7 +184,9 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     )
     try:
         connection.execute("PRAGMA foreign_keys = ON")
-        if not read_only:
+        if read_only:
+            connection.execute(f"PRAGMA cache_size = -{READER_CACHE_KB}")
+        else:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
     except BaseException:

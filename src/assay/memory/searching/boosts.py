@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
@@ -202,10 +202,9 @@ def find_together(attended: Iterable[str], past: Sequence[Turn]) -> dict[str, fl
     return {memory_id: count / len(holding) for memory_id, count in counts.items()}
 
 
-def load_learned(work: Work, rows: Iterable[Candidate], now: datetime) -> dict[str, dict[str, float]]:
+def load_learned(work: Work, memory_ids: Collection[str], now: datetime) -> dict[str, dict[str, float]]:
     """Return the learned terms of these memories, with the belief that is left in each."""
-    holding = {row.memory_id for row in rows if row.memory.stored_learned_triggers != "[]"}
-    return beliefs(work.learned_terms.list_applied(holding), now)
+    return beliefs(work.learned_terms.list_applied(memory_ids), now)
 
 
 def praises(work: Work, rows: Iterable[Candidate]) -> dict[str, list[Praise]]:

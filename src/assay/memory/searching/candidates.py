@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
@@ -20,7 +20,7 @@ import numpy as np
 
 from assay.embedding.protocol import Embedder
 from assay.errors import AssayError
-from assay.index import Allowed, View
+from assay.index import Allowed, Rows, View
 from assay.memory.searching import channels as graph
 from assay.memory.searching.channels import (
     CHANNELS,
@@ -117,9 +117,13 @@ def _share_of_memories(chosen: Sequence[FolderEvidence], every: Sequence[FolderE
 Passes = Callable[[Candidate], bool]
 
 
-def passes(filters: Filters, folders: Sequence[str] | None = None) -> Passes:
-    """The test that a row has to pass; `folders`, when given, are those the search was narrowed to."""
-    tests = [*_of_time(filters), *_of_kind(filters), *_of_place(filters, folders)]
+def passes(filters: Filters, folders: Sequence[str] | None = None, tagged: Collection[int] | None = None) -> Passes:
+    """The test that a row has to pass.
+
+    `folders`, when given, are those the search was narrowed to; `tagged`, the numbers of the memories that have the
+    tags and types asked for.
+    """
+    tests = [*_of_time(filters), *_of_kind(filters, tagged), *_of_place(filters, folders)]
     if len(tests) == 1:
         return tests[0]
     return lambda row: all(test(row) for test in tests)
@@ -131,7 +135,7 @@ def below(folder: str, top: str) -> bool:
     return folder.strip("/") == wanted or folder.lstrip("/").startswith(f"{wanted}/")
 
 
-def keep_passing(lists: Mapping[Channel, Offer], good: Mapping[int, Candidate]) -> dict[Channel, Offer]:
+def keep_passing(lists: Mapping[Channel, Offer], good: Container[int]) -> dict[Channel, Offer]:
     """Return the lists with only the passages that passed; a channel with none left keeps an empty list."""
     return {channel: [entry for entry in offered if entry[0] in good] for channel, offered in lists.items()}
 
@@ -152,16 +156,12 @@ def _of_time(filters: Filters) -> Iterable[Passes]:
         yield lambda row: row.memory.valid_from < until
 
 
-def _of_kind(filters: Filters) -> Iterable[Passes]:
-    tiers, tags = frozenset(map(str, filters.tiers)), frozenset(filters.tags)
+def _of_kind(filters: Filters, tagged: Collection[int] | None) -> Iterable[Passes]:
+    tiers = frozenset(map(str, filters.tiers))
     if tiers:
         yield lambda row: row.memory.tier in tiers
-    if tags:
-        yield lambda row: tags.issubset(row.memory.tags)
-    if filters.entity_type is not None:
-        yield lambda row: row.memory.entity_type == filters.entity_type
-    if filters.context_type is not None:
-        yield lambda row: row.memory.context_type == filters.context_type
+    if tagged is not None:
+        yield lambda row: row.memory.number in tagged
 
 
 def _of_place(filters: Filters, folders: Sequence[str] | None) -> Iterable[Passes]:
@@ -179,6 +179,8 @@ def _of_place(filters: Filters, folders: Sequence[str] | None) -> Iterable[Passe
 
 PROBE = 100
 """Passages looked at to choose folders."""
+_CURRENT = Filters()
+"""What a caller who names no filter gets."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -192,11 +194,20 @@ class Reach:
     """The folders the search was narrowed to; None: it was not."""
     excluded: tuple[str, ...] = ()
     folders_known: int = 0
+    tagged: frozenset[int] | None = None
+    """The numbers of the memories that have the tags and types asked for; None: none were."""
 
     @property
     def passes(self) -> Passes:
         """The test of a row."""
-        return passes(self.filters, self.chosen)
+        return passes(self.filters, self.chosen, self.tagged)
+
+    def keep_passing(self, rows: Rows) -> Rows:
+        """Those of some rows that pass."""
+        # Most searches ask for what is current and nothing else, which needs no row.
+        if self.chosen is None and self.filters == _CURRENT:
+            return rows.keep_current()
+        return rows.keep(self.passes)
 
     @property
     def folders_searched(self) -> int:
@@ -215,7 +226,12 @@ class Scoping:
 
     def widest(self, filters: Filters) -> Reach:
         """All that the filters allow."""
-        return Reach(filters=filters, allowed=self._build_index_filter(filters))
+        tagged = self._find_tagged(filters)
+        return Reach(
+            filters=filters,
+            allowed=self._build_index_filter(filters, tagged),
+            tagged=None if tagged is None else frozenset(tagged),
+        )
 
     def reach(self, request: SearchRequest) -> Reach:
         """Return what the request may search, narrowed if the request sets filters."""
@@ -245,7 +261,7 @@ class Scoping:
         asked = {stem: float(times) for stem, times in self._parsed.stems.items()}
         probe = {hit.number: hit.score for hit in self._view.lexical(asked, limit=PROBE, allowed=widest.allowed)}
         weights = {folder.folder: 0.0 for folder in folders}
-        for row in self._view.candidates(probe):
+        for row in self._view.rows(probe).values():
             weights[row.memory.folder] = weights.get(row.memory.folder, 0.0) + probe[row.number]
         within = widest.filters.folder
         evidence = [
@@ -258,21 +274,27 @@ class Scoping:
     def _narrow(self, widest: Reach, pick: FolderPick) -> Reach:
         return replace(
             widest,
-            allowed=self._build_index_filter(widest.filters, pick.chosen),
+            allowed=self._build_index_filter(widest.filters, widest.tagged, pick.chosen),
             chosen=pick.chosen,
             excluded=pick.excluded,
         )
 
-    def _build_index_filter(self, filters: Filters, chosen: Sequence[str] | None = None) -> Allowed | None:
-        """Return the filters for the index; those it cannot apply are resolved by the database."""
+    def _find_tagged(self, filters: Filters) -> list[int] | None:
+        """The numbers of the memories with the tags and types asked for, which only the database can find."""
+        if not filters.tags and filters.entity_type is None and filters.context_type is None:
+            return None
+        return self._work.passages.numbers_where(
+            tags=filters.tags, entity_type=filters.entity_type, context_type=filters.context_type
+        )
+
+    def _build_index_filter(
+        self, filters: Filters, tagged: Collection[int] | None, chosen: Sequence[str] | None = None
+    ) -> Allowed | None:
+        """Return the filters for the index."""
         view = self._view
         if view is None:
             return None
-        numbers = None
-        if filters.tags or filters.entity_type is not None or filters.context_type is not None:
-            numbers = self._work.passages.numbers_where(
-                tags=filters.tags, entity_type=filters.entity_type, context_type=filters.context_type
-            )
+        numbers = None if tagged is None else sorted(tagged)
         if chosen is None:
             return view.find_allowed(filters, numbers)
         # The root folder has no name of its own to filter by.
@@ -380,9 +402,8 @@ class Candidates:
     """What the channels offered. A channel that did not run, or failed, has no list."""
 
     lists: dict[Channel, Offer] = field(default_factory=dict)
-    rows: dict[int, Candidate] = field(default_factory=dict)
-    """By passage."""
-    passing: dict[int, Candidate] = field(default_factory=dict)
+    rows: Rows = field(default_factory=Rows)
+    passing: Rows = field(default_factory=Rows)
     """Those of them that pass the filters."""
     neighbours: list[GraphNeighbour] = field(default_factory=list)
     """What the graph reached from the best hits."""
@@ -400,7 +421,7 @@ class Gathering:
         *,
         fusing: Fusing,
         guard: Guard,
-        passes: Passes,
+        reach: Reach,
         elapsed_ms: Callable[[], float],
         expand: bool = False,
     ) -> None:
@@ -409,7 +430,7 @@ class Gathering:
         self._expand = expand
         self._fusing = fusing
         self._guard = guard
-        self._passes = passes
+        self._reach_of = reach
         self._elapsed_ms = elapsed_ms
         self._found = Candidates()
 
@@ -432,12 +453,13 @@ class Gathering:
     def _fuse_and_fetch(self) -> list[FusedPassage[int]]:
         fused = self._fusing(self._found.lists)
         if fused:
-            self._fetch(fused)
+            self._fetch([passage.number for passage in fused])
         return fused
 
     def _expand_query(self, fused: Sequence[FusedPassage[int]]) -> bool:
         """Ask `bm25` again with words that the first results share; False when there are none to add."""
-        first = [passage.number for passage in fused if passage.number in self._found.passing]
+        passing = self._found.passing.memory_numbers
+        first = [passage.number for passage in fused if passage.number in passing]
         work = self._ask.work
         added = self._guard.run("query expansion", work, lambda: find_expansion_stems(self._ask, first))
         if not added:
@@ -470,10 +492,11 @@ class Gathering:
         best: dict[str, float] = {}
         if any(self._found.lists.get(channel) for channel in self._found.lists.keys() - OF_PASSAGES):
             fused = self._fusing(self._found.lists)
+        memory_ids = self._found.passing.memory_ids
         for passage in fused:
-            row = self._found.passing.get(passage.number)
-            if row is not None and passage.fused > 0.0:
-                best.setdefault(row.memory_id, passage.fused)
+            memory_id = memory_ids.get(passage.number)
+            if memory_id is not None and passage.fused > 0.0:
+                best.setdefault(memory_id, passage.fused)
             if len(best) == graph.GRAPH_SEEDS:
                 break
         return best
@@ -484,31 +507,29 @@ class Gathering:
             return []
         wanted = {memory for memory, _ in memories}
         best: dict[str, int] = {}
+        memory_ids = self._found.passing.memory_ids
         for passage in fused:
-            row = self._found.passing.get(passage.number)
-            if row is not None and row.memory_id in wanted:
-                best.setdefault(row.memory_id, passage.number)
+            memory_id = memory_ids.get(passage.number)
+            if memory_id in wanted:
+                best.setdefault(memory_id, passage.number)
         if others := wanted - best.keys():
-            firsts = self._first_rows(others)
-            best |= {memory_id: row.number for memory_id, row in firsts.items()}
-            self._take({row.number: row for row in firsts.values()})
+            firsts = self._find_first_passages(others)
+            best |= firsts
+            self._fetch(list(firsts.values()))
         return [(best[memory], score) for memory, score in memories if memory in best]
 
-    def _first_rows(self, memory_ids: Collection[str]) -> dict[str, Candidate]:
-        """The row of the first passage of each of these memories."""
+    def _find_first_passages(self, memory_ids: Collection[str]) -> dict[str, int]:
+        """The number of the first passage of each of these memories."""
         if self._ask.view is not None:
-            return self._ask.view.first_rows(memory_ids)
-        return {row.memory_id: row for row in self._ask.work.passages.first_candidates(memory_ids)}
+            return self._ask.view.first_passages(memory_ids)
+        return self._ask.work.passages.first_numbers(memory_ids)
 
-    def _fetch(self, fused: Sequence[FusedPassage[int]]) -> None:
-        """The rows of these passages, in one query."""
-        numbers, view = [passage.number for passage in fused], self._ask.view
-        if view is not None:
-            self._take(view.rows(numbers))
-        else:
-            self._take({row.number: row for row in self._ask.work.passages.candidates(numbers)})
-
-    def _take(self, rows: Mapping[int, Candidate]) -> None:
-        passes = self._passes
-        self._found.rows |= rows
-        self._found.passing |= {number: row for number, row in rows.items() if passes(row)}
+    def _fetch(self, numbers: Sequence[int]) -> None:
+        """Take in what is known of these passages, as far as it is not here yet."""
+        known, view = self._found.rows.memory_numbers, self._ask.view
+        new = [number for number in numbers if number not in known]
+        if not new:
+            return
+        rows = Rows(self._ask.work.passages.candidates(new)) if view is None else view.rows(new)
+        self._found.rows = self._found.rows.join(rows)
+        self._found.passing = self._found.passing.join(self._reach_of.keep_passing(rows))

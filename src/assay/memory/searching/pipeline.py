@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.embedding.protocol import CrossEncoder
 from assay.flags import FlagStates
-from assay.index import View
+from assay.index import Rows, View
 from assay.memory.searching import boosts
 from assay.memory.searching import channels as graph
 from assay.memory.searching.boosts import Booster, Surroundings, combine_boosts
@@ -138,7 +138,7 @@ class Pipeline:
         with self._trace.stage("fusion", inputs=sum(map(len, lists.values()))) as stage:
             fused = self._fusing(lists)
             stage.outputs = len(fused)
-        memory_of = {number: row.memory.number for number, row in rows.items()}
+        memory_of = rows.memory_numbers
         rules = self._rules(lists, floor_of(fused, memory_of))
         with self._trace.stage("aggregate", inputs=len(fused)) as stage:
             memories = aggregate(
@@ -147,7 +147,7 @@ class Pipeline:
                 rules.aggregated,
                 rules.coefficient,
                 floor=rules.floor,
-                position_of=lambda number: rows[number].position,
+                position_of=rows.positions.__getitem__,
             )
             stage.outputs = len(memories)
         # A score of 0 says that nothing speaks for it, such as a vector that points away.
@@ -190,7 +190,7 @@ class Pipeline:
                 ask,
                 fusing=self._fusing,
                 guard=self._guard,
-                passes=reach.passes,
+                reach=reach,
                 elapsed_ms=self._trace.elapsed_ms,
                 expand=plan.expand and self._is_enabled("query_expansion"),
             )
@@ -204,26 +204,26 @@ class Pipeline:
                 stage.detail["added_stems"] = list(found.added_stems)
         return found
 
-    def _filter(self, found: Candidates) -> tuple[dict[Channel, Offer], dict[int, Candidate]]:
+    def _filter(self, found: Candidates) -> tuple[dict[Channel, Offer], Rows]:
         with self._trace.stage("filter", inputs=len(found.rows)) as stage:
             stage.outputs = len(found.passing)
-            return keep_passing(found.lists, found.passing), found.passing
+            return keep_passing(found.lists, found.passing.memory_numbers), found.passing
 
     def _boost(
-        self, memories: Sequence[AggregatedMemory], rows: Mapping[int, Candidate], found: Candidates, plan: SearchPlan
+        self, memories: Sequence[AggregatedMemory], rows: Rows, found: Candidates, plan: SearchPlan
     ) -> list[Ranked]:
         """The memories with their boosts, as far down as these can change what is shown or reranked."""
-        order = [rows[memory.ranked[0].number] for memory in memories]
-        with self._trace.stage("boost", inputs=len(order)) as stage:
+        with self._trace.stage("boost", inputs=len(memories)) as stage:
             booster = Booster(
                 self._request,
                 self._parsed,
-                around=self._surroundings(memories, order, found),
+                around=self._surroundings(memories, rows, found),
                 enabled=self._is_enabled,
                 options=self._options,
                 now=self._asked.now,
             )
-            boosted = self._boost_from_top(zip(memories, order, strict=True), booster, self._places_that_count(plan))
+            order = ((memory, rows[memory.ranked[0].number]) for memory in memories)
+            boosted = self._boost_from_top(order, booster, self._places_that_count(plan))
             stage.outputs = len(boosted)
             # Stable: equals keep the order of their base scores.
             return sorted(boosted, key=lambda one: one.worth, reverse=True)
@@ -252,16 +252,14 @@ class Pipeline:
         reranks = plan.rerank or self._cross_encoder is not None
         return max(shown, self._options.rerank_depth) if reranks else shown
 
-    def _surroundings(
-        self, memories: Sequence[AggregatedMemory], rows: Sequence[Candidate], found: Candidates
-    ) -> Surroundings:
+    def _surroundings(self, memories: Sequence[AggregatedMemory], rows: Rows, found: Candidates) -> Surroundings:
         work, attention = self._setting.work, self._setting.history.attention()
         near: Sequence[graph.GraphNeighbour] = ()
         if self._is_enabled("causal_boost"):
             near = found.neighbours
             if Channel.GRAPH not in found.lists and self._asked.choice.mode is not Mode.QUICK:
-                best = zip(memories[: graph.GRAPH_SEEDS], rows, strict=False)
-                seeds = {row.memory_id: memory.score for memory, row in best}
+                best = memories[: graph.GRAPH_SEEDS]
+                seeds = {rows.memory_ids[memory.best.number]: memory.score for memory in best}
                 near = self._guard.run("causal boost", work, lambda: graph.search_graph(work, seeds)) or ()
         attended: Mapping[str, float] = {}
         if attention and self._is_enabled("session_boost"):
@@ -272,8 +270,9 @@ class Pipeline:
         learned: Mapping[str, Mapping[str, float]] = {}
         if self._is_enabled("learn_from_selection"):
             now = self._asked.now
-            learned = self._guard.run("learned triggers", work, lambda: boosts.load_learned(work, rows, now)) or {}
-        best_rows = rows[: self._options.praised_depth]
+            learners = rows.find_learners([memory.best.number for memory in memories])
+            learned = self._guard.run("learned triggers", work, lambda: boosts.load_learned(work, learners, now)) or {}
+        best_rows = [rows[memory.best.number] for memory in memories[: self._options.praised_depth]]
         praises = self._guard.run("votes", work, lambda: boosts.praises(work, best_rows)) or {}
         return Surroundings(
             attention=attended,
@@ -357,7 +356,7 @@ class Pipeline:
         known = {place.row.memory_id: place for place in ranking.order} | raising.found
         first = [known[memory_id]._replace(step=step) for memory_id, step in steps.items()]
         rest = [place for place in ranking.order if place.row.memory_id not in steps]
-        return replace(ranking, order=(*first, *rest), rows={**ranking.rows, **raising.rows})
+        return replace(ranking, order=(*first, *rest), rows=ranking.rows.join(Rows(raising.rows)))
 
     def _find_chains(self) -> list[Chain]:
         work, at = self._setting.work, self._request.filters.as_of
@@ -414,7 +413,7 @@ class Pipeline:
             order = [known[memory_id]._replace(trust=arranged.moves.get(memory_id)) for memory_id in arranged.order]
             stage.outputs = len(order)
             stage.detail["moved"] = len(arranged.moves)
-            return replace(ranking, order=order, rows={**rows, **raising.rows}, contradictions=found)
+            return replace(ranking, order=order, rows=rows.join(Rows(raising.rows)), contradictions=found)
 
     def _find_opposed(self, found: Contradictions, ranking: Ranking) -> list[Opposed]:
         """Return the pairs that the rule applies to; a person's note that is deprecated outranks nothing."""
@@ -556,7 +555,7 @@ class _Raising:
         self._passes = passes
         self._known = {place.row.memory_id for place in ranking.order}
         self.found: dict[str, Ranked] = {}
-        self.rows: dict[int, Candidate] = {}
+        self.rows: list[Candidate] = []
 
     def may(self, memory_id: str) -> bool:
         """Whether a note may be shown; one that no channel found is read, and shown by its first passage."""
@@ -564,15 +563,14 @@ class _Raising:
             return True
         rows = self._ranking.rows
         for memory in self._memories:
-            row = rows[memory.best.number]
-            if row.memory_id == memory_id:
-                self.found[memory_id] = Ranked(memory, row)
+            if rows.memory_ids[memory.best.number] == memory_id:
+                self.found[memory_id] = Ranked(memory, rows[memory.best.number])
                 return True
         for row in self._work.passages.first_candidates([memory_id]):
             if self._passes(row):
                 unfound = FusedPassage(row.number, 0.0, ())
                 self.found[memory_id] = Ranked(AggregatedMemory(row.memory.number, 0.0, (unfound,)), row)
-                self.rows[row.number] = row
+                self.rows.append(row)
                 return True
         return False
 

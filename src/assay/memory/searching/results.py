@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from assay.embedding.protocol import CrossEncoder
 from assay.errors import BadValue
+from assay.index import Rows
 from assay.memory.searching.channels import Offer
 from assay.memory.searching.current_facts import name_outdated
 from assay.memory.searching.fusion import AggregatedMemory, to_result_score
@@ -98,7 +99,7 @@ class Ranking:
     """How many there are in all."""
     lists: Mapping[Channel, Offer]
     """What was fused."""
-    rows: Mapping[int, Candidate]
+    rows: Rows
     """By passage."""
     rules: Rules
     below_threshold: int = 0
@@ -506,7 +507,7 @@ class _HitMaking:
             tier=Tier(memory.tier),
             folder=memory.folder,
             rel_path=told.rel_path,
-            tags=tuple(memory.tags),
+            tags=tuple(told.tags),
             channels=_channels(one),
             updated_at=told.updated_at,
             superseded_at=told.superseded_at,

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from assay.clock import Clock
 from assay.embedding.protocol import CrossEncoder, Embedder
 from assay.flags import Flags, find_flag
-from assay.index import Indexes
+from assay.index import Indexes, Rows
 from assay.memory.searching.candidates import Embedded, embed_query
 from assay.memory.searching.channels import QueryVector
 from assay.memory.searching.modes import ModeChoice, PressureReading, choose_mode, plan_mode, read_pressure
@@ -49,7 +49,7 @@ from assay.records import (
     Telemetry,
 )
 from assay.records.fields import make_checked
-from assay.storage import Candidate, Store, Work
+from assay.storage import Store, Work
 
 # --- Constitutional memories: returned with every result, outside k, ranking, filters and session history ---
 #
@@ -197,7 +197,7 @@ def make_logged_query(
     result: SearchResult,
     *,
     lists: Lists,
-    rows: Mapping[int, Candidate],
+    rows: Rows,
     rrf_k: int,
     near_top: int,
     at: datetime,
@@ -249,13 +249,11 @@ def _weights(method: FusionMethod, weights: Mapping[str, float], rrf_k: int) -> 
     return {"method": method.value, **constant, **shown}
 
 
-def _candidates(
-    channel: Channel, offered: Sequence[tuple[int, float]], rows: Mapping[int, Candidate]
-) -> ChannelCandidates:
+def _candidates(channel: Channel, offered: Sequence[tuple[int, float]], rows: Rows) -> ChannelCandidates:
     return make_checked(
         ChannelCandidates,
         channel=channel.value,
-        ids=tuple([rows[number].passage_id for number, _ in offered]),
+        ids=rows.passage_ids([number for number, _ in offered]),
         scores=tuple([float(score) for _, score in offered]),
     )
 

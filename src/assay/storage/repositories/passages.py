@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from sys import intern
@@ -26,15 +26,14 @@ from assay.storage.tables import chunks, memories
 
 # --- Candidates for ranking ---
 #
-# A search reads hundreds of candidates and shows ten, and tens of thousands of rows are cached (`assay.index.state`).
-# So a memory is read once however many of its passages are candidates, lists are parsed only when they are used, and
-# equal values share one object.
+# A search ranks hundreds of candidates and shows ten. An index keeps what ranking asks of them in columns
+# (`assay.index.rows`) and makes the few rows that somebody looks at; without one they are read here.
 
 
 class CandidateMemory(NamedTuple):
     """The memory of a candidate. Times are seconds since 1970, exact to the microsecond.
 
-    It holds only fields whose changes are in the change log: cached rows are dropped when a change comes.
+    It holds only fields whose changes are in the change log: that is how an index follows them.
     """
 
     id: str
@@ -44,8 +43,8 @@ class CandidateMemory(NamedTuple):
     context_type: str
     entity_type: str
     confidence: float
-    stored_tags: str
-    stored_learned_triggers: str
+    has_learned: bool
+    """Whether it has learned triggers from use."""
     updated_at: float
     valid_from: float
     superseded_at: float | None
@@ -62,7 +61,6 @@ class CandidateMemory(NamedTuple):
             context_type,
             entity_type,
             confidence,
-            tags,
             learned,
             updated,
             valid,
@@ -75,23 +73,12 @@ class CandidateMemory(NamedTuple):
             intern(folder),
             intern(context_type),
             intern(entity_type),
-            _CONFIDENCES.get(confidence, confidence),
-            intern(tags),
-            intern(learned),
+            confidence,
+            learned != NOTHING_LEARNED,
             updated_at := _seconds(updated),
             updated_at if valid == updated else _seconds(valid),
             None if superseded is None else _seconds(superseded),
         )
-
-    @property
-    def tags(self) -> list[str]:
-        """Its tags."""
-        return _list(self.stored_tags)
-
-    @property
-    def learned_triggers(self) -> list[str]:
-        """The terms it learned from use."""
-        return _list(self.stored_learned_triggers)
 
 
 class Candidate(NamedTuple):
@@ -103,27 +90,29 @@ class Candidate(NamedTuple):
     token_count: int
     memory: CandidateMemory
     passage_id: str
-    """As the query log names it. Made once for a row that is kept, and read in each search that finds it."""
+    """As the query log names it."""
 
 
 _PASSAGE = [chunks.c[name] for name in Candidate._fields[:4]]
-_AS_TEXT = ("stored_tags", "stored_learned_triggers", "updated_at", "valid_from", "superseded_at")
+_AS_TEXT = ("has_learned", "updated_at", "valid_from", "superseded_at")
 _MEMORY = [
     type_coerce(column, TextType).label(name) if name in _AS_TEXT else column.label(f"memory_{name}")
     for name in CandidateMemory._fields
-    for column in [memories.c[name.removeprefix("stored_")]]
+    for column in [memories.c["learned_triggers" if name == "has_learned" else name]]
 ]
 """The columns of `CandidateMemory`, in its order."""
 _OWN = and_(memories.c.tenant == chunks.c.tenant, memories.c.id == chunks.c.memory_id)
 _CANDIDATES = select(*_PASSAGE, *_MEMORY).select_from(chunks.join(memories, _OWN)).where(mine(chunks))
 BY_NUMBER = _CANDIDATES.where(among(chunks.c.number, "numbers"))
 """Passages and their memories, as `Candidate` has them."""
-_BARE = select(*_PASSAGE).where(mine(chunks), among(chunks.c.number, "numbers"))
-_MEMORIES_BY_NUMBER = select(*_MEMORY).where(mine(memories), among(memories.c.number, "numbers"))
 FIRST_OF = _CANDIDATES.where(among(chunks.c.memory_id, "ids"), chunks.c.position == 0)
 """The same, of the first passage of each of some memories."""
-_CONFIDENCES = {0.5: 0.5, 1.0: 1.0}
-"""Those that most memories have, each as one object."""
+FIRST_NUMBERS = select(chunks.c.memory_id, chunks.c.number).where(
+    mine(chunks), among(chunks.c.memory_id, "ids"), chunks.c.position == 0
+)
+"""Only its number, which the index of positions answers without reading a row."""
+NOTHING_LEARNED = "[]"
+"""How no learned triggers are stored."""
 
 
 @lru_cache(maxsize=4_096)
@@ -157,6 +146,8 @@ class IndexPassage(NamedTuple):
     heading_path: str
     text: str
     surroundings: str
+    position: int
+    token_count: int
 
 
 class ShownPassage(NamedTuple):
@@ -173,6 +164,12 @@ class ShownPassage(NamedTuple):
     written_by: str
     written_with: str
     stored_metadata: str
+    stored_tags: str
+
+    @property
+    def tags(self) -> list[str]:
+        """The memory's tags."""
+        return _list(self.stored_tags)
 
     @property
     def author(self) -> Author:
@@ -181,7 +178,7 @@ class ShownPassage(NamedTuple):
 
 
 class MemoryColumns(NamedTuple):
-    """What an index filters memories by."""
+    """What an index keeps of a memory, to filter by it and to rank by it; every change of it is in the change log."""
 
     number: int
     folder: str
@@ -189,6 +186,12 @@ class MemoryColumns(NamedTuple):
     created_at: datetime
     valid_from: datetime
     superseded_at: datetime | None
+    id: str
+    updated_at: datetime
+    confidence: float
+    context_type: str
+    entity_type: str
+    stored_learned_triggers: str
 
 
 class FolderCount(NamedTuple):
@@ -206,8 +209,15 @@ _INDEXED = (
     chunks.c.heading_path,
     chunks.c.text,
     memories.c.surroundings,
+    chunks.c.position,
+    chunks.c.token_count,
 )
-_FILTERED_BY = [memories.c[name] for name in MemoryColumns._fields]
+_FILTERED_BY = [
+    type_coerce(memories.c.learned_triggers, TextType).label(name)
+    if name == "stored_learned_triggers"
+    else memories.c[name]
+    for name in MemoryColumns._fields
+]
 _TEXTS = select(chunks.c.number, chunks.c.text).where(mine(chunks), among(chunks.c.number, "numbers"))
 _SHOWN = (
     select(
@@ -221,6 +231,7 @@ _SHOWN = (
         memories.c.written_by,
         memories.c.written_with,
         type_coerce(memories.c.metadata, TextType).label("metadata"),
+        type_coerce(memories.c.tags, TextType).label("tags"),
     )
     .select_from(chunks.join(memories, _OWN))
     .where(mine(chunks), among(chunks.c.number, "numbers"))
@@ -256,26 +267,9 @@ class Passages(Repository):
         """Return these passages with the fields that ranking uses; missing numbers are left out."""
         return _make_candidates(self._tuples(BY_NUMBER, numbers=numbers))
 
-    def candidates_of(self, owners: Mapping[int, int], known: Mapping[int, CandidateMemory]) -> list[Candidate]:
-        """The same for an index that knows the memory number of each passage; `known` memories are not read again.
-
-        A memory is found by its number in half the time that its id takes.
-        """
-        passages = self._tuples(_BARE, numbers=owners)
-        wanted = {owners[number] for number, *_ in passages}
-        # One by one: what is known may be tens of thousands.
-        unknown = sorted([number for number in wanted if number not in known])
-        rows = self._tuples(_MEMORIES_BY_NUMBER, numbers=unknown) if unknown else ()
-        own = {memory.number: memory for memory in map(CandidateMemory.of, rows)}
-        found: list[Candidate] = []
-        elsewhere: list[int] = []
-        for number, memory_id, position, token_count in passages:
-            memory = known.get(owners[number]) or own.get(owners[number])
-            if memory is not None and memory.id == memory_id:
-                found.append(Candidate(number, memory.id, position, token_count, memory, f"{memory.id}#{position}"))
-            else:
-                elsewhere.append(number)
-        return found + self.candidates(elsewhere) if elsewhere else found
+    def first_numbers(self, memory_ids: Iterable[str]) -> dict[str, int]:
+        """The number of the first passage of each of these memories; one without passages is left out."""
+        return dict(self._tuples(FIRST_NUMBERS, ids=memory_ids))  # type: ignore[arg-type]  # rows of two columns
 
     def first_candidates(self, memory_ids: Iterable[str]) -> list[Candidate]:
         """The same of the first passage of each of these memories; one without passages is left out."""

@@ -1,0 +1,211 @@
+"""Candidates of a search as columns of the index; a row is made of them only when somebody looks at it.
+
+A search ranks hundreds of passages and shows ten. Reading all their rows from the database was a quarter of its
+processor time, so an index keeps what ranking asks of a passage and of its memory in its tables.
+
+- Columns of some passages in one state of the index.
+- The rows of a search: columns, and rows that came from the database, behind one mapping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from assay.index.base import Row
+from assay.index.columns import NEVER, REMOVED, TIER_NAMES, Fact, Mask, Whole, find, read_confidences, read_ids
+from assay.index.state import State
+from assay.storage import Candidate, CandidateMemory
+
+# --- Columns of some passages in one state of the index ---
+
+_SECOND = 1_000_000
+
+
+class RowColumns(NamedTuple):
+    """Passages that one state of the index holds, a place for each."""
+
+    state: State
+    numbers: list[int]
+    positions: list[int]
+    tokens: list[int]
+    memory_ids: list[str]
+    """Empty for a memory whose id does not fit into the table."""
+    facts: Whole
+    """A table of their memories, a column for each passage."""
+
+    def are_whole(self) -> bool:
+        """Whether rows can be made of them: an id may be too long for the table, and a tier unknown to it."""
+        return all(self.memory_ids) and not bool((self.facts[Fact.TIER] == REMOVED).any())
+
+    def find_numbers(self, mask: Mask) -> set[int]:
+        """The numbers of the passages at these places."""
+        return {self.numbers[place] for place in np.flatnonzero(mask).tolist()}
+
+    def make_row(self, place: int) -> Candidate:
+        """The row of the passage at a place."""
+        facts = self.facts[:, place : place + 1]
+        said: list[int] = facts[:, 0].tolist()
+        updated, valid, superseded = said[Fact.UPDATED], said[Fact.VALID_FROM], said[Fact.SUPERSEDED]
+        memory_id, position = self.memory_ids[place], self.positions[place]
+        memory = CandidateMemory(
+            memory_id,
+            said[Fact.NUMBER],
+            TIER_NAMES[said[Fact.TIER]],
+            self.state.folders.name(said[Fact.FOLDER]),
+            self.state.types.name(said[Fact.CONTEXT_TYPE]),
+            self.state.types.name(said[Fact.ENTITY_TYPE]),
+            read_confidences(facts)[0],
+            bool(said[Fact.LEARNED]),
+            updated / _SECOND,
+            valid / _SECOND,
+            None if superseded == NEVER else superseded / _SECOND,
+        )
+        return Candidate(
+            self.numbers[place], memory_id, position, self.tokens[place], memory, f"{memory_id}#{position}"
+        )
+
+
+def read_columns(state: State, numbers: Iterable[int]) -> RowColumns:
+    """The columns of those of these passages that the index holds."""
+    wanted = np.fromiter(numbers, np.int64)
+    (in_base, of_base), (in_tail, of_tail) = state.locate(wanted)
+    base, tail = state.base, state.tail
+    passages = np.zeros((len(Row), len(wanted)), np.int64)
+    passages[:, of_base] = base.passages[:, in_base[of_base]]
+    if of_tail.any():
+        passages[_BUT_PLACE, of_tail.nonzero()[0][:, None]] = tail.rows[in_tail[of_tail]]
+    there = of_base | of_tail
+    if not there.all():
+        wanted, passages, of_base = wanted[there], passages[:, there], of_base[there]
+    facts = _read_facts(state, passages, of_base)
+    return RowColumns(
+        state,
+        wanted.tolist(),
+        passages[Row.POSITION].tolist(),
+        passages[Row.TOKENS].tolist(),
+        read_ids(facts),
+        facts,
+    )
+
+
+_BUT_PLACE = [row for row in Row if row is not Row.MEMORY_PLACE]
+
+
+def _read_facts(state: State, passages: Whole, of_base: Mask) -> Whole:
+    """The facts of the memories of passages: the tail's where it has any, else those of the base."""
+    facts = np.zeros((len(Fact), passages.shape[1]), np.int64)
+    facts[:, of_base] = state.base.memories[:, passages[Row.MEMORY_PLACE, of_base]]
+    owners = passages[Row.MEMORY_NUMBER]
+    if not of_base.all():
+        # A passage of the tail whose memory did not change since the base.
+        new = np.flatnonzero(~of_base)
+        places, there = find(state.base.memories[Fact.NUMBER], owners[new])
+        facts[:, new[there]] = state.base.memories[:, places[there]]
+    if state.tail.memories.shape[1]:
+        places, there = find(state.tail.memories[Fact.NUMBER], owners)
+        facts[:, there] = state.tail.memories[:, places[there]]
+    return facts
+
+
+# --- The rows of a search: columns, and rows that came from the database, behind one mapping ---
+
+
+class Rows(Mapping[int, Candidate]):
+    """Candidates by the number of their passage. Facts that every candidate is asked for are plain dictionaries."""
+
+    __slots__ = ("_columns", "_learners", "_made", "_superseded", "memory_ids", "memory_numbers", "positions")
+
+    def __init__(self, rows: Iterable[Candidate] = ()) -> None:
+        self._made = {row.number: row for row in rows}
+        self._columns: list[tuple[RowColumns, dict[int, int]]] = []
+        self.memory_numbers = {number: row.memory.number for number, row in self._made.items()}
+        """The memory of each passage, by its number."""
+        self.memory_ids = {number: row.memory_id for number, row in self._made.items()}
+        """The same, by its id."""
+        self.positions = {number: row.position for number, row in self._made.items()}
+        """The position of each passage in its memory."""
+        self._superseded = {row.number for row in self._made.values() if row.memory.superseded_at is not None}
+        self._learners = {row.number for row in self._made.values() if row.memory.has_learned}
+
+    @classmethod
+    def of(cls, columns: RowColumns) -> Self:
+        """Rows that are made of columns when they are asked for."""
+        rows = cls()
+        numbers = columns.numbers
+        rows._columns.append((columns, dict(zip(numbers, range(len(numbers)), strict=True))))
+        rows.memory_numbers = dict(zip(numbers, columns.facts[Fact.NUMBER].tolist(), strict=True))
+        rows.memory_ids = dict(zip(numbers, columns.memory_ids, strict=True))
+        rows.positions = dict(zip(numbers, columns.positions, strict=True))
+        rows._superseded = columns.find_numbers(columns.facts[Fact.SUPERSEDED] != NEVER)
+        rows._learners = columns.find_numbers(columns.facts[Fact.LEARNED] != 0)
+        return rows
+
+    def join(self, other: Rows) -> Rows:
+        """Rows of both."""
+        if not self.memory_numbers:
+            return other
+        joined = Rows()
+        joined._made = {**self._made, **other._made}
+        joined._columns = [*self._columns, *other._columns]
+        joined.memory_numbers = {**self.memory_numbers, **other.memory_numbers}
+        joined.memory_ids = {**self.memory_ids, **other.memory_ids}
+        joined.positions = {**self.positions, **other.positions}
+        joined._superseded = self._superseded | other._superseded
+        joined._learners = self._learners | other._learners
+        return joined
+
+    def keep_current(self) -> Rows:
+        """Those whose memory nothing has superseded."""
+        return self._without(self._superseded) if self._superseded else self
+
+    def keep(self, passes: Callable[[Candidate], bool]) -> Rows:
+        """Those that pass a test."""
+        failed = {number for number, row in self.items() if not passes(row)}
+        return self._without(failed) if failed else self
+
+    def _without(self, left_out: set[int]) -> Rows:
+        kept = Rows()
+        # Rows that are made are shared, left out ones too: what is here is what `memory_numbers` names.
+        kept._made, kept._columns = self._made, self._columns
+        kept.memory_numbers = {key: value for key, value in self.memory_numbers.items() if key not in left_out}
+        kept.memory_ids = {key: value for key, value in self.memory_ids.items() if key not in left_out}
+        kept.positions = {key: value for key, value in self.positions.items() if key not in left_out}
+        kept._superseded = self._superseded - left_out
+        kept._learners = self._learners - left_out
+        return kept
+
+    def find_learners(self, numbers: Iterable[int]) -> set[str]:
+        """The ids of the memories of these passages that have learned triggers."""
+        return {self.memory_ids[number] for number in numbers if number in self._learners} if self._learners else set()
+
+    def passage_ids(self, numbers: Sequence[int]) -> tuple[str, ...]:
+        """These passages as the query log names them."""
+        ids, positions = self.memory_ids, self.positions
+        return tuple([f"{ids[number]}#{positions[number]}" for number in numbers])
+
+    def __getitem__(self, number: int) -> Candidate:
+        if number not in self.memory_numbers:
+            raise KeyError(number)
+        row = self._made.get(number)
+        if row is None:
+            row = self._made[number] = self._make(number)
+        return row
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.memory_numbers)
+
+    def __len__(self) -> int:
+        return len(self.memory_numbers)
+
+    def __contains__(self, number: object) -> bool:
+        return number in self.memory_numbers
+
+    def _make(self, number: int) -> Candidate:
+        for columns, places in self._columns:
+            place = places.get(number)
+            if place is not None:
+                return columns.make_row(place)
+        raise KeyError(number)
