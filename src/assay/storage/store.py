@@ -31,7 +31,7 @@ from assay.storage.erasing import Erasing, Marks
 from assay.storage.opening import OpenOptions, StoreOptions, open_postgres, open_sqlite
 from assay.storage.postgres import PostgresBackend
 from assay.storage.query_log import QueryLog
-from assay.storage.repositories import vectors
+from assay.storage.repositories import stems, vectors
 from assay.storage.repositories.evidence import Recorded
 from assay.storage.schema import CURRENT, Schema, check_unchanged
 from assay.storage.work import Work
@@ -118,6 +118,12 @@ class Store:
             return False
         with self._backend.alone() as connection:
             return vectors.build_index(connection, scope.tenant, model, dimension)
+
+    def tidy_stems(self) -> None:
+        """Let PostgreSQL clean up the tables of the word index and count them anew, so that plans fit their size."""
+        if isinstance(self._backend, PostgresBackend):
+            with self._backend.alone() as connection:
+                stems.tidy(connection)
 
     def damage(self) -> list[str]:
         """Return what the database's own check finds wrong with its files. It reads all of them."""

@@ -20,6 +20,7 @@ from assay.storage.erasing import ERASED, Marks
 from assay.storage.postgres import take_turn
 from assay.storage.repositories.base import EPOCH, Bound, Meta, Repository
 from assay.storage.repositories.history import Audit
+from assay.storage.repositories.stems import Stems
 from assay.storage.rows import Json
 from assay.storage.tables import (
     audit,
@@ -104,6 +105,7 @@ class Erasure(Repository):
         super().__init__(bound)
         self._meta = Meta(bound)
         self._audit = Audit(bound)
+        self._stems = Stems(bound)
 
     def queries_holding(self, marks: Marks) -> list[str]:
         """Return the logged queries whose texts or results hold a mark."""
@@ -190,6 +192,7 @@ class Erasure(Repository):
         """Erase every row of the tenant, and set a new epoch, so that followers of the change log rebuild."""
         given = {"tenant": self._tenant}
         self._connection.execute(text(_FULL_TEXT[self._connection.dialect.name]), given)
+        self._stems.forget()
         touched: Counter[str] = Counter()
         # Files are not erased with the rows. Without an owner the tenant that runs the server would see them.
         nobody = update(owned_files).where(self._mine(owned_files)).values(tenant=f"erased_{epoch}", principal="")
