@@ -289,7 +289,7 @@ class DatabaseView:
             required.append(stem)
             looked_at += held[stem]
         average = self._totals.tokens / max(self._totals.passages, 1)
-        whole = StemQuery(weights, ranked, (), average, 2 * limit + SPARE, _FULL_SEARCH * most)
+        whole = StemQuery(weights, ranked, (), average, limit + SPARE, _FULL_SEARCH * most)
         if len(required) == len(ranked) and looked_at <= most:
             return [whole]
         # Even the rarest is frequent: first those passages that hold another of the stems, too.

@@ -301,19 +301,22 @@ class Stems(Repository):
             found.append(StemScore(number, length, held))
             if any(times >= len(LABELS) for times in held.values()):
                 often.append(number)
-        exact = read_frequencies(self._connection, self._tenant, often, stems)
-        return [score._replace(frequencies=exact.get(score.number, score.frequencies)) for score in found]
+        exact = read_high_frequencies(self._connection, self._tenant, often, stems)
+        return [
+            score._replace(frequencies={**score.frequencies, **exact[score.number]}) if score.number in exact else score
+            for score in found
+        ]
 
 
 _EXACT = text("""
-    SELECT p.number, u.lexeme, u.positions[1] FROM passage_stems p, unnest(p.stems) u
+    SELECT p.number, u.lexeme, u.positions[1] FROM passage_stems p, unnest(ts_filter(p.stems, '{a}')) u
     WHERE p.tenant = :tenant AND p.number = ANY(:numbers) AND u.lexeme = ANY(:stems)""")
 
 
-def read_frequencies(
+def read_high_frequencies(
     connection: Connection, tenant: str, numbers: Sequence[int], stems: Sequence[str]
 ) -> dict[int, dict[str, int]]:
-    """Return how often each of these passages holds each of these stems."""
+    """Return how often each of these passages holds those of these stems that it holds 4 times or more."""
     found: dict[int, dict[str, int]] = {}
     if numbers:
         given = {"tenant": tenant, "numbers": list(numbers), "stems": list(stems)}
