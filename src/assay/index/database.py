@@ -16,6 +16,7 @@ import atexit
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 
@@ -477,6 +478,7 @@ class DatabaseIndexes:
             reason=f"{passages} passages in the database, {added} of them new",
             passages=passages,
             seconds=self._clock.monotonic() - began,
+            log_lines_forgotten=self._forget_old_lines(scope),
         )
 
     def status(self, scope: Scope) -> IndexStatus:
@@ -562,6 +564,12 @@ class DatabaseIndexes:
             model = work.vectors.active()
         if build_vector_index(self._store, scope, self._options):
             tenant.indexed_model = model
+
+    def _forget_old_lines(self, scope: Scope) -> int:
+        """No index follows the change log here; what is kept is for processes with files, which may share the store."""
+        before = self._clock.now() - timedelta(days=self._options.keep_log_days)
+        with self._store.writing(scope) as work:
+            return work.changes.trim_before(before)
 
     def _begin(self, scope: Scope, tenant: _Tenant, act: Callable[[Scope, _Tenant], None]) -> None:
         """Do something in the background, unless something is being done."""
