@@ -71,8 +71,8 @@ class Arm(NamedTuple):
     @property
     def settings(self) -> Settings:
         """What opens it."""
-        kind = "database" if self.name.endswith("-database") else "local"
-        return Settings(db=self.db, index_kind=kind, index_folder=self.folder / "index")
+        plain = Settings(db=self.db, index_folder=self.folder / "index")
+        return plain.change(index_kind="database") if self.name.endswith("-database") else plain
 
 
 @dataclass(kw_only=True)
