@@ -144,6 +144,7 @@ def test_removed_memories_leave_no_stem_behind(store: Store, scope: Scope, open_
             assert connection.exec_driver_sql(held).scalar_one() == 0
 
 
+@pytest.mark.slow
 def test_a_restored_store_is_answered_from_what_was_restored(store: Store, scope: Scope, open_indexes: Opening) -> None:
     indexes = open_indexes()
     save(store, scope, *COOKIES[:6])
@@ -154,6 +155,7 @@ def test_a_restored_store_is_answered_from_what_was_restored(store: Store, scope
     same_as_the_tables(indexes, store, scope)
 
 
+@pytest.mark.slow
 def test_a_deleted_index_is_made_again_by_the_next_search(store: Store, scope: Scope, open_indexes: Opening) -> None:
     indexes = open_indexes()
     save(store, scope, *COOKIES)
@@ -212,6 +214,7 @@ def test_a_filter_holds_in_the_graph_and_beyond_it(store: Store, scope: Scope, o
     assert indexes.recall(scope, sample=10, rng=rng, depth=10).share == 1.0
 
 
+@pytest.mark.slow
 def test_samples_of_a_large_tenant_take_even_distances(store: Store, scope: Scope, open_indexes: Opening) -> None:
     save(store, scope, saved("m_long", [f"passage {place}" for place in range(40)]))
     open_indexes()

@@ -95,6 +95,7 @@ def test_this_month_and_the_next_are_made_with_what_was_logged_before(
     assert store.problems() == []
 
 
+@pytest.mark.slow
 def test_a_checkpoint_holds_every_month(store: Store, scope: Scope, clock: FixedClock) -> None:
     store.file_log()
     log(store, scope, clock, 3)
@@ -140,6 +141,7 @@ def test_an_old_month_is_archived_and_dropped_as_a_whole(
     assert store.problems() == []
 
 
+@pytest.mark.slow
 def test_a_month_that_many_tenants_share_is_emptied_row_by_row(
     store: Store, scope: Scope, clock: FixedClock, tmp_path: Path
 ) -> None:
