@@ -133,6 +133,7 @@ def _store(settings: Settings) -> Iterator[Finding]:
                 memories = work.memories.count()
                 chains = work.audit.check_everywhere()
                 shortened = _find_shortened(settings, work)
+                index = list(_index(settings, work, store.backend_name))
             damage = store.damage()
             broken = [] if damage else store.problems()
             foreign = [] if damage else store.foreign_code()
@@ -163,9 +164,33 @@ def _store(settings: Settings) -> Iterator[Finding]:
             "It runs with every save or read, and can copy or change what is kept.",
             "Find out who made it, and drop it; a checkpoint that holds it is not restored.",
         )
+    yield from index
     yield from _audit_log(chains, shortened)
     yield from _permissions(settings)
     yield from _checkpoints(settings)
+
+
+def _index(settings: Settings, work: Work, backend: str) -> Iterator[Finding]:
+    """Where searches are answered, if that is not by files on this machine."""
+    if settings.index_kind == "local":
+        return
+    if backend != "postgres":
+        yield Finding(
+            "Index",
+            "problem",
+            "index.kind is database, and the store is a SQLite file",
+            "Nothing can be searched or saved.",
+            "Set index.kind to local, or name a PostgreSQL database.",
+        )
+        return
+    totals, chunks = work.stems.totals(), work.memories.count_chunks()
+    held = 0 if totals is None else totals.passages
+    seen = f"PostgreSQL answers searches; it holds {held:,} of {chunks:,} chunks of tenant {settings.tenant}"
+    if totals is None or not totals.complete:
+        meaning = "The next search or save completes it; until then searches go without it."
+        yield Finding("Index", "note", seen, meaning, "Complete it now: assay index compact")
+    else:
+        yield Finding("Index", "ok", seen)
 
 
 def _find_shortened(settings: Settings, work: Work) -> list[str]:

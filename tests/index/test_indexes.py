@@ -26,6 +26,7 @@ from assay.testing.clock import START
 
 
 def lexical(indexes: Indexes, store: Store, scope: Scope, *stems: str, filters: Filters | None = None) -> list[int]:
+    indexes.prepare(scope)
     with store.reading(scope) as work:
         view = indexes.view(work)
         found = view.lexical(dict.fromkeys(stems, 1.0), limit=50, allowed=view.find_allowed(filters or Filters()))

@@ -19,7 +19,7 @@ from tests.index import oracle
 from tests.index.writing import MODEL, save, saved, vector_of
 from tests.storage.homes import Home, PostgresServer
 
-from assay.index import Indexes, IndexOptions
+from assay.index import DatabaseIndexes, Indexes, IndexOptions
 from assay.records import Filters, MemoryRecord, Scope, Tier
 from assay.storage import Work
 from assay.testing import FixedClock
@@ -67,7 +67,7 @@ class IndexMachine(RuleBasedStateMachine):
         self.made_of: dict[str, dict[int, list[str]]] = {}
         """The words of each base, by generation."""
 
-    def _fresh(self, which: int) -> Indexes:
+    def _fresh(self, which: int) -> Any:
         return Indexes(self.stores[which], self.folder, clock=self.home.clock, options=TINY)
 
     @rule(tenant=tenants, memory_id=memory_ids, pieces=texts, given=fields, embedded=st.booleans())
@@ -139,6 +139,7 @@ class IndexMachine(RuleBasedStateMachine):
 
     def _check(self, which: int, tenant: str, wanted: Filters, query: str, limit: int) -> None:
         terms = {stem: 1.0 + place for place, stem in enumerate(sorted(set(stems(query))))}
+        self.indexes[which].prepare(Scope(tenant=tenant))
         with self.stores[which].reading(Scope(tenant=tenant)) as work:
             view = self.indexes[which].view(work)
             base, tail = self._parts(which, tenant, work)
@@ -154,7 +155,7 @@ class IndexMachine(RuleBasedStateMachine):
             assert view.memories_of([row.number for row in rows]).tolist() == [row.memory_number for row in rows]
             assert [tuple(one) for one in view.folders()] == [tuple(one) for one in work.passages.folders()]
 
-    def _parts(self, which: int, tenant: str, work: Work) -> tuple[dict[int, list[str]], set[int]]:
+    def _parts(self, which: int, tenant: str, work: Work) -> tuple[dict[int, list[str]] | None, set[int] | None]:
         """The words of the base in use, which the tables may no longer show, and which passages stand in the tail."""
         state = self.indexes[which]._tenants[tenant].current()
         assert state is not None
@@ -171,6 +172,30 @@ class IndexMachine(RuleBasedStateMachine):
         for indexes in self.indexes:
             indexes.close()
         self.home.close()
+
+
+class DatabaseMachine(IndexMachine):
+    """The same with PostgreSQL as the index of both processes."""
+
+    def _fresh(self, which: int) -> Any:
+        return DatabaseIndexes(self.stores[which], clock=self.home.clock, options=TINY)
+
+    @rule(tenant=tenants, which=st.sampled_from((0, 1)))
+    def compact(self, tenant: str, which: int) -> None:
+        assert self.indexes[which].compact(Scope(tenant=tenant)).done
+
+    @rule(tenant=tenants, which=st.sampled_from((0, 1)))
+    def grow(self, tenant: str, which: int) -> None:
+        assert self.indexes[which].compact(Scope(tenant=tenant), whole=False).done
+
+    @rule(tenant=tenants, which=st.sampled_from((0, 1)))
+    def delete(self, tenant: str, which: int) -> None:
+        self.indexes[which].delete(Scope(tenant=tenant))
+        # The other process learns of it when its next search finds none.
+        self.indexes[1 - which] = self._fresh(1 - which)
+
+    def _parts(self, which: int, tenant: str, work: Work) -> tuple[dict[int, list[str]] | None, set[int] | None]:
+        return None, None
 
 
 def run(fresh: Callable[[], IndexMachine], examples: int) -> None:
@@ -200,3 +225,12 @@ def test_indexes_over_postgres_answer_as_the_tables_say(tmp_path: Path, postgres
         return IndexMachine(home, tmp_path / str(next(places)))
 
     run(fresh, 3)
+
+
+@pytest.mark.slow
+def test_the_database_as_index_answers_as_the_tables_say(tmp_path: Path, postgres: PostgresServer) -> None:
+    def fresh() -> IndexMachine:
+        home = Home(postgres.address, FixedClock(), postgres_schema=f"d_{uuid4().hex[:12]}")
+        return DatabaseMachine(home, tmp_path)
+
+    run(fresh, 4)

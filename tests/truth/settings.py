@@ -391,6 +391,17 @@ def use_schema(stage: Stage, schema: str) -> Any:
         return len(call(engine, settings, "memory.list")["memories"])
 
 
+def choose_index(stage: Stage, kind: str) -> Any:
+    """Save and search a note on PostgreSQL; read what answered, and which files were made."""
+    settings = stage.settings(db=stage.postgres.address, postgres_schema="kinds", index_kind=kind)
+    with stage.engine(settings) as engine:
+        engine.saver.save(ADA, Draft(title="Tea", body=COOKIE.format("two")), gated=False)
+        found = engine.searcher.search(ADA, SearchRequest(query="cookie"))
+        engine.indexes.compact(ADA)
+        made = any(path.is_file() for path in (settings.index_folder or Path()).rglob("*"))
+        return engine.indexes.status(ADA).kind, bool(found.hits), made
+
+
 def restore_dump(stage: Stage, name: str) -> Any:
     """Restore a checkpoint that an earlier version made with pg_dump; of two folders, one holds the programs for it."""
     server = stage.postgres
@@ -939,5 +950,6 @@ OTHERS = {
     "research": do_with("research", {"evaluate": "off"}, {"evaluate": "builtin"}, ask_with_table),
     "postgres.programs": Values("full", "empty", restore_dump),
     "postgres.schema": Values("first", "second", use_schema),
+    "index.kind": Values("local", "database", choose_index),
 }
 PROBES: dict[str, Probe] = make_probes("setting", {**STORES, **FOLDERS, **MODELS, **SERVERS, **OTHERS})

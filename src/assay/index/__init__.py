@@ -1,6 +1,8 @@
-"""Derived indexes: per tenant an immutable base in mapped files, and a tail of later changes in memory.
+"""Derived indexes: per tenant an immutable base in mapped files and a tail of later changes in memory, or PostgreSQL.
 
-- `indexes`: the indexes of all tenants; read it first.
+- `protocol`: what a search asks of an index, whoever answers.
+- `indexes`: the indexes of all tenants in files; read it first.
+- `database`: PostgreSQL as the index, without files.
 - `options`: the settings, and the status values.
 - `view`: what one search sees.
 - `state`: a base, which of it is still true, and the tail; how it follows the change log.
@@ -17,15 +19,19 @@
 """
 
 from assay.index.base import default_folder
+from assay.index.database import DatabaseIndexes
 from assay.index.indexes import Indexes
 from assay.index.options import Folded, IndexOptions, IndexStatus, Recall
+from assay.index.protocol import AllowedPassages, FolderSize, SearchIndexes, SearchView
 from assay.index.rows import Rows
 from assay.index.scoring import Found
 from assay.index.state import Allowed
-from assay.index.view import FolderSize, View
+from assay.index.view import View
 
 __all__ = [
     "Allowed",
+    "AllowedPassages",
+    "DatabaseIndexes",
     "Folded",
     "FolderSize",
     "Found",
@@ -34,6 +40,8 @@ __all__ = [
     "Indexes",
     "Recall",
     "Rows",
+    "SearchIndexes",
+    "SearchView",
     "View",
     "default_folder",
 ]

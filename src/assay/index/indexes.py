@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import atexit
+import shutil
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -26,6 +27,7 @@ from assay.index.building import BuildPlan, Progress, Stopped, build, grow, grow
 from assay.index.columns import Fact
 from assay.index.native import give_back
 from assay.index.options import Folded, IndexOptions, IndexStatus, Recall
+from assay.index.protocol import SearchView
 from assay.index.state import Follower, State
 from assay.index.tail import Reader
 from assay.index.view import View
@@ -376,6 +378,7 @@ def read_status(tenant: TenantIndex, work: Work, folding: Folding, *, now: datet
     base, manifest, generations = state.base, state.base.manifest, tenant.generations
     active = work.vectors.active()
     return IndexStatus(
+        kind="local",
         generation=None if manifest is None else manifest.generation,
         on_disk=base.folder is not None and base.folder.is_dir(),
         passages=state.alive.count,
@@ -390,6 +393,7 @@ def read_status(tenant: TenantIndex, work: Work, folding: Folding, *, now: datet
         vectors=None if tenant.vectors_in_database else _vectors(state),
         folder=None if generations is None else str(generations.folder),
         bytes_on_disk=0 if generations is None else generations.bytes_on_disk(),
+        bytes_in_database=None,
         rebuilt_because=tenant.rebuilt_because,
         last_problem=folding.problems.get(work.scope.tenant),
         folding=folding.is_running(work.scope),
@@ -398,7 +402,7 @@ def read_status(tenant: TenantIndex, work: Work, folding: Folding, *, now: datet
     )
 
 
-def measure_recall(view: View, work: Work, *, sample: int, rng: np.random.Generator, depth: int) -> Recall:
+def measure_recall(view: SearchView, work: Work, *, sample: int, rng: np.random.Generator, depth: int) -> Recall:
     """The share of the exact first `depth` that is found, over a sample of stored vectors."""
     model = work.vectors.active()
     if model is None or not view.document_count:
@@ -457,6 +461,9 @@ class Indexes:
         self._folding = Folding(store, clock=clock, options=self._options)
         atexit.register(self.close)
 
+    def prepare(self, scope: Scope) -> None:
+        """Nothing: the first search of a tenant makes what it needs."""
+
     def view(self, work: Work, *, progress: Progress | None = None) -> View:
         """What a search in this unit of work sees: everything its snapshot holds.
 
@@ -492,6 +499,14 @@ class Indexes:
         """Delete a tenant's files, once no fold of an older state is running; return their folder."""
         generations = self._of(scope).generations
         return None if generations is None else generations.erase()
+
+    def delete(self, scope: Scope) -> str | None:
+        """Remove a tenant's files; return their folder. Processes that have them mapped go on."""
+        generations = self._of(scope).generations
+        if generations is None or not generations.folder.is_dir():
+            return None
+        shutil.rmtree(generations.folder, ignore_errors=True)
+        return str(generations.folder)
 
     def wait(self) -> None:
         """Wait for what is folded in the background."""

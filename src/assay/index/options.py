@@ -48,6 +48,9 @@ class IndexOptions:
     """Rows read at a time."""
     keep_log_days: float = 30.0
     """After folding, older lines of the change log are forgotten; followers behind them rebuild."""
+    database_postings: int = 4_000
+    """Passages that the database ranks for a query's rarest stems. Passages that hold only more frequent stems are not
+    ranked then. At 100,000 passages the first 10 are those of the whole ranking, and .99 of the first 50."""
 
     def expansion_for(self, fetched: int) -> int:
         """Candidates that a search of the graph looks at to find so many: few results are found as well among fewer."""
@@ -71,6 +74,8 @@ class IndexOptions:
 class IndexStatus:
     """One tenant's index as this process has it."""
 
+    kind: str
+    """`local`: files on this machine, or `database`: PostgreSQL answers."""
     generation: str | None
     """The base in use; None when everything is in the tail."""
     on_disk: bool
@@ -90,6 +95,9 @@ class IndexStatus:
     """None: the database has them."""
     folder: str | None
     bytes_on_disk: int
+    """Of the files on this machine."""
+    bytes_in_database: int | None
+    """Of this tenant's vector index and of the stems of all tenants; None: the index is local."""
     rebuilt_because: str | None
     """Why this process did not use what was on disk, if it did not."""
     last_problem: str | None

@@ -18,29 +18,13 @@ from assay.index.columns import Fact, Mask, Whole, merge_tables
 from assay.index.lexical import Postings
 from assay.index.scoring import Halves, MeasuredVectors, measure_vectors
 from assay.storage import Work
-from assay.storage.repositories.passages import IndexPassage, MemoryColumns
-from assay.text.terms import stems_of, words
+from assay.storage.full_text import IndexPassage, passage_text
+from assay.storage.repositories.passages import MemoryColumns
+from assay.text.terms import bag_of_stems
 
 # --- Reading the store: passages with their stems and vectors, memories with their facts ---
 
 _NO_VECTOR = b""
-_MOST_STEMS = 200_000
-
-
-class _Stems(dict[str, str]):
-    """Stems of words met before: a corpus has few words, and asking the stemmer is most of an analysis."""
-
-    def __missing__(self, word: str) -> str:
-        if word.isdigit():
-            # Nothing is taken from a number, and there is no end of them.
-            return word
-        if len(self) >= _MOST_STEMS:
-            self.clear()
-        self[word] = found = stems_of([word])[0]
-        return found
-
-
-_STEMS = _Stems()
 
 
 class Passage(NamedTuple):
@@ -62,7 +46,7 @@ class Passage(NamedTuple):
 
     def stems(self) -> list[str]:
         """Its bag of words."""
-        return [_STEMS[word] for word in words(self.words)]
+        return bag_of_stems(self.words)
 
 
 class Reader:
@@ -117,17 +101,11 @@ class Reader:
     def _make_passages(self, rows: Sequence[IndexPassage], vectors: dict[int, Halves]) -> list[Passage]:
         made = []
         for row in rows:
-            words = self._words(row)
+            words = passage_text(row, self._repeats)
             vector = vectors.get(row.number)
             stamp = _stamp(words, vector)
             made.append(Passage(row.number, row.memory_number, stamp, row.position, row.token_count, words, vector))
         return made
-
-    def _words(self, row: IndexPassage) -> str:
-        """What a passage is found by. Learned triggers are not read at all; words around it count once each."""
-        titles = [row.title] * self._repeats
-        around = (" ".join(dict.fromkeys(words(row.surroundings))),) if row.surroundings else ()
-        return "\n".join((*titles, *row.triggers, row.heading_path, row.text, *around))
 
 
 def _by_number(numbers: np.ndarray, matrix: np.ndarray) -> dict[int, Halves]:

@@ -7,7 +7,6 @@ come from the snapshot then, so a passage that it does not hold yet is simply no
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from assay.errors import OtherModel
 from assay.index.columns import Fact, Whole
 from assay.index.lexical import SCORE_DIGITS, score_postings
 from assay.index.options import IndexOptions
+from assay.index.protocol import AllowedPassages, FolderSize
 from assay.index.rows import Rows, read_columns
 from assay.index.scoring import (
     COSINE_DIGITS,
@@ -39,13 +39,6 @@ SAMPLED = 1_000
 """Passages compared to know the spread of a query's cosines: the mean of so many is exact to a hundredth."""
 SAMPLES_KEPT = 4
 """Samples that one state keeps, for the filters that are asked with: 1,000 vectors are 1.5 MB."""
-
-
-class FolderSize(NamedTuple):
-    """A folder and its current memories."""
-
-    folder: str
-    memories: int
 
 
 class View:
@@ -123,9 +116,18 @@ class View:
         """The passages that pass the first filters and not the second."""
         return self._state.find_allowed_only(wider, without)
 
-    def lexical(self, terms: Mapping[str, float], *, limit: int, allowed: Allowed | None = None) -> list[Found]:
+    def join_allowed(self, parts: Sequence[AllowedPassages | None]) -> Allowed | None:
+        """What passes one of these filters of this view; None when one of them lets everything pass."""
+        known = [part for part in map(_own, parts) if part is not None]
+        if len(known) < len(parts) or not known:
+            return None
+        base = np.logical_or.reduce([part.base for part in known])
+        tail = np.logical_or.reduce([part.tail for part in known])
+        return Allowed(base=base, tail=tail, count=int(base.sum()) + int(tail.sum()))
+
+    def lexical(self, terms: Mapping[str, float], *, limit: int, allowed: AllowedPassages | None = None) -> list[Found]:
         """The best passages for weighted stems by BM25."""
-        state, passing = self._state, self._state.passing(allowed)
+        state, passing = self._state, self._state.passing(_own(allowed))
         weights = state.weigh_terms(terms)
         if not weights or limit < 1:
             return []
@@ -139,7 +141,7 @@ class View:
         return best(parts, limit, digits=SCORE_DIGITS)
 
     def nearest(
-        self, vector: Query, *, model: str, limit: int, allowed: Allowed | None = None, exact: bool = False
+        self, vector: Query, *, model: str, limit: int, allowed: AllowedPassages | None = None, exact: bool = False
     ) -> list[Found]:
         """The passages whose vectors are nearest by cosine, of one model only."""
         self._check_model(model)
@@ -147,38 +149,35 @@ class View:
         if limit < 1:
             return []
         if self._in_database:
-            return self._nearest_in_database(query, model, limit, allowed, exact=exact)
-        state, passing = self._state, self._state.passing(allowed)
+            return self._nearest_in_database(query, model, limit, _own(allowed), exact=exact)
+        state, passing = self._state, self._state.passing(_own(allowed))
         parts = [self._nearest_of_tail(query, limit, passing)]
         if state.base.vectors is not None:
             places, scores = state.base.vectors.nearest(query, limit, state.find_vector_rows(passing), exact=exact)
             parts.append(Scored(state.base.numbers[places], scores))
         return best(parts, limit, digits=COSINE_DIGITS)
 
-    def cosine_spread(self, vector: Query, *, model: str, allowed: Allowed | None = None) -> CosineSpread | None:
+    def cosine_spread(
+        self, vector: Query, *, model: str, allowed: AllowedPassages | None = None
+    ) -> CosineSpread | None:
         """How near the passages are to a vector as a whole; None without a passage that has a vector.
 
         Of more than `SAMPLED` passages, every second, third and so on is compared, so that the cost does not grow.
         """
         self._check_model(model)
         query = round_query(vector)
-        vectors = self._find_sample(model, allowed)
-        every = vectors.cosines(query) if len(vectors.lengths) else np.zeros(0)
-        # A vector of zeros has no cosine.
-        real = every[np.isfinite(every)]
-        if not len(real):
-            return None
-        return CosineSpread(mean=float(real.mean()), deviation=float(real.std()), passages=len(real))
+        return measure_spread(self._find_sample(model, _own(allowed)), query)
 
-    def numbers(self, allowed: Allowed | None = None) -> Whole:
+    def numbers(self, allowed: AllowedPassages | None = None) -> Whole:
         """The numbers of every passage, or of those allowed."""
-        passing = self._state.passing(allowed)
+        passing = self._state.passing(_own(allowed))
         return np.concatenate([self._state.base.numbers[passing.base], self._state.tail.numbers[passing.tail]])
 
-    def passes(self, numbers: Sequence[int] | Whole, allowed: Allowed) -> list[bool]:
+    def passes(self, numbers: Sequence[int] | Whole, allowed: AllowedPassages) -> list[bool]:
         """Return which of these passages, found elsewhere, are allowed."""
-        passing: list[bool] = self._state.passes(np.asarray(numbers, dtype=np.int64), allowed).tolist()
-        return passing
+        passing = self._state.passing(_own(allowed))
+        found: list[bool] = self._state.passes(np.asarray(numbers, dtype=np.int64), passing).tolist()
+        return found
 
     def memories_of(self, numbers: Sequence[int] | Whole) -> Whole:
         """The memory number of each passage; -1 for a passage that is not here."""
@@ -198,11 +197,7 @@ class View:
         return sorted(FolderSize(names[code], int(sizes[code])) for code in np.flatnonzero(sizes))
 
     def _check_model(self, model: str) -> None:
-        if model != self._model:
-            raise OtherModel(
-                f"the vectors of this index are of {self._model or 'no model'}, not of {model}",
-                remedy="Embed with that model, or re-embed and run `assay index compact`.",
-            )
+        check_model(self._model, model)
 
     def _find_sample(self, model: str, allowed: Allowed | None) -> MeasuredVectors:
         """An even sample of the vectors; kept, so that the next search over the same passages need not read it."""
@@ -274,6 +269,32 @@ class View:
             np.array([neighbour.similarity for neighbour in found], np.float64),
         )
         return best([scored], limit, digits=COSINE_DIGITS)
+
+
+def check_model(here: str | None, wanted: str) -> None:
+    """Refuse a vector of another model than those of the index."""
+    if wanted != here:
+        raise OtherModel(
+            f"the vectors of this index are of {here or 'no model'}, not of {wanted}",
+            remedy="Embed with that model, or re-embed and run `assay index compact`.",
+        )
+
+
+def measure_spread(vectors: MeasuredVectors, query: Query) -> CosineSpread | None:
+    """How near these vectors are to a query as a whole; None without a vector that has a cosine."""
+    every = vectors.cosines(query) if len(vectors.lengths) else np.zeros(0)
+    # A vector of zeros has no cosine.
+    real = every[np.isfinite(every)]
+    if not len(real):
+        return None
+    return CosineSpread(mean=float(real.mean()), deviation=float(real.std()), passages=len(real))
+
+
+def _own(allowed: AllowedPassages | None) -> Allowed | None:
+    """Return a filter's passages as this kind of view made them."""
+    if allowed is None or isinstance(allowed, Allowed):
+        return allowed
+    raise TypeError(f"{type(allowed).__name__} was made by another kind of index")
 
 
 def _step(count: int) -> int:

@@ -6,7 +6,6 @@ What only some commands need is imported when it is needed: a search in a shell 
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -19,7 +18,7 @@ from assay.clock import Clock
 from assay.embedding.wrappers import OnDemandEmbedder
 from assay.errors import InputError
 from assay.flags import Flags, FlagStates
-from assay.index import Folded, Indexes
+from assay.index import Folded, SearchIndexes
 from assay.memory.learning.repeated_searches import ComparedQuery, RepeatedSearches
 from assay.memory.searching import Searcher
 from assay.records import (
@@ -89,7 +88,7 @@ class Engine:
         *,
         store: Store,
         embedder: OnDemandEmbedder | None,
-        indexes: Indexes,
+        indexes: SearchIndexes,
         flags: Flags,
         searcher: Searcher,
         make_saver: MakeSaver,
@@ -356,12 +355,8 @@ class Engine:
             return dict(work.passages.folders())
 
     def delete_indexes(self, scope: Scope) -> str | None:
-        """Remove the files of a tenant's indexes; return their folder. Processes that have them mapped go on."""
-        folder = self.indexes.status(scope).folder
-        if folder is None or not Path(folder).is_dir():
-            return None
-        shutil.rmtree(folder, ignore_errors=True)
-        return folder
+        """Delete a tenant's index, in files or in the database; return what was deleted."""
+        return self.indexes.delete(scope)
 
     def set_tier(
         self, scope: Scope, memory_id: str, tier: Tier, *, automated: bool = False, reason: str = ""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from assay.errors import RecordNotFound
-from assay.index import Indexes
+from assay.index import SearchIndexes
 from assay.memory.saving import restoring
 from assay.memory.saving.drafts import RESERVED
 from assay.records import Erased, ErasurePlan, Forget, MemoryRecord, Scope, Titled
@@ -66,7 +66,7 @@ class _Found:
 class Forgetting:
     """Erases memories of one tenant for good."""
 
-    def __init__(self, store: Store, indexes: Indexes) -> None:
+    def __init__(self, store: Store, indexes: SearchIndexes) -> None:
         self._store = store
         self._indexes = indexes
 

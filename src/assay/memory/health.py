@@ -16,7 +16,7 @@ import numpy as np
 from assay.clock import Clock
 from assay.embedding.protocol import Embedder
 from assay.flags import Flags, FlagState
-from assay.index import Indexes
+from assay.index import SearchIndexes
 from assay.memory.reembedding import model_state
 from assay.memory.saving import spam_filter
 from assay.memory.saving.decisions import is_enforced
@@ -53,7 +53,7 @@ class Health:
         *,
         store: Store,
         searcher: Searcher,
-        indexes: Indexes,
+        indexes: SearchIndexes,
         flags: Flags,
         embedder: Embedder | None,
         clock: Clock,

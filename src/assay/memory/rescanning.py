@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import MalformedFile
-from assay.index import Indexes
+from assay.index import SearchIndexes
 from assay.memory.forgetting import UNFINISHED
 from assay.memory.saving.preparing import Prepared
 from assay.memory.saving.saver import Saver
@@ -64,7 +64,7 @@ class _Seen:
 class Rescanning:
     """Looks for secrets in what a tenant has stored, and masks them."""
 
-    def __init__(self, store: Store, indexes: Indexes, saver: Saver) -> None:
+    def __init__(self, store: Store, indexes: SearchIndexes, saver: Saver) -> None:
         self._store = store
         self._indexes = indexes
         self._saver = saver

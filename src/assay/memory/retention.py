@@ -1,7 +1,8 @@
 """Retention: old searches and feedback leave the store for an archive, old comparisons and log lines for good.
 
 Order makes it safe to be killed anywhere: the store notes the archive's name, the archive is written, made durable and
-read back, and only then are exactly those rows deleted. What was archived twice comes back once.
+read back, and only then are exactly those rows deleted. What was archived twice comes back once. On PostgreSQL a month
+of searches that is all old is dropped as a whole once its rows are archived.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from assay.errors import BadValue, InputError, MalformedFile, StoreCorrupt
 from assay.records import Scope
 from assay.records.maintenance import BroughtBack, RetentionReport
 from assay.storage import Store, Work, archives
+from assay.storage.repositories.month_partitions import Month
 from assay.storage.repositories.retention import Numbered
 
 KIND = "archive"
@@ -53,7 +55,8 @@ def run(store: Store, scope: Scope, folder: Path, policy: RetentionPolicy, clock
     planned = plan(store, scope, policy, clock)
     before, shadow_before, change_before = _limits(policy, clock)
     moving = _Moving(store, scope, folder, policy.rows_in_archive)
-    queries = moving.move(
+    months, queries = moving.drop_months(before)
+    queries += moving.move(
         "queries",
         lambda work, after, limit: work.retention.old_queries(before, after=after, limit=limit),
         lambda work, numbers: work.retention.remove_queries(numbers),
@@ -64,10 +67,13 @@ def run(store: Store, scope: Scope, folder: Path, policy: RetentionPolicy, clock
         lambda work, numbers: work.retention.remove_events(numbers),
     )
     with store.writing(scope) as work:
-        shadow_runs = work.shadow_runs.remove_before(shadow_before)
+        shadow_runs = work.retention.drop_shadow_months(shadow_before)
+        shadow_runs += work.shadow_runs.remove_before(shadow_before)
         log_lines = work.changes.trim_before(change_before)
         if queries or events or shadow_runs or log_lines:
             gone = {"queries": queries, "events": events, "shadow_runs": shadow_runs, "log_lines": log_lines}
+            if months:
+                gone["months"] = months
             work.audit.append("retention.run", scope.tenant, gone)
     return RetentionReport(
         dry_run=False,
@@ -140,6 +146,30 @@ class _Moving:
             with self._store.writing(self._scope) as work:
                 gone += remove(work, [row.number for row in rows])
         return gone
+
+    def drop_months(self, before: datetime) -> tuple[int, int]:
+        """Archive and drop the months of the log that are all old; return how many months and searches went."""
+        with self._store.reading(self._scope) as work:
+            months = work.retention.find_months(before)
+        dropped = gone = 0
+        for month in months:
+            archived = self._archive_month(month, before)
+            with self._store.writing(self._scope) as work:
+                if work.retention.drop_month(month, before, archived):
+                    dropped, gone = dropped + 1, gone + archived
+        return dropped, gone
+
+    def _archive_month(self, month: Month, before: datetime) -> int:
+        archived = after = 0
+
+        def read(work: Work, after: int, limit: int) -> list[Numbered]:
+            return work.retention.old_queries(before, after=after, limit=limit, month=month)
+
+        while rows := self._some(read, after):
+            after = rows[-1].number
+            self._archive("queries", rows)
+            archived += len(rows)
+        return archived
 
     def _some(self, read: Read, after: int) -> list[Numbered]:
         with self._store.reading(self._scope) as work:

@@ -11,6 +11,7 @@ import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from assay.clock import Clock
 from assay.records import values
@@ -62,6 +63,7 @@ def name_of(identity: str) -> str:
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _RANDOM_BITS = 80
+_DIGITS = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 
 
 class IdFactory:
@@ -81,6 +83,29 @@ class IdFactory:
             self._last = max(fresh, self._last + 1)
             number = self._last
         return f"{prefix}_{_crockford(number)}"
+
+
+def first_id(prefix: str, moment: datetime) -> str:
+    """Return the smallest id that can be made at a moment."""
+    return f"{prefix}_{_crockford(int(moment.timestamp() * 1000) << _RANDOM_BITS)}"
+
+
+def moment_of_id(made: str) -> datetime | None:
+    """Return when an id was made, to the millisecond; None for one that no factory made."""
+    _, _, digits = made.rpartition("_")
+    if not _DIGITS.fullmatch(digits):
+        return None
+    number = 0
+    for digit in digits:
+        number = number << 5 | _ALPHABET.index(digit)
+    return _read_milliseconds(number >> _RANDOM_BITS)
+
+
+def _read_milliseconds(milliseconds: int) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def _crockford(number: int) -> str:

@@ -171,6 +171,7 @@ _PLAIN = (
     "similarity.related",
     "save.copies_per_day",
     "save.alike_per_day",
+    "index.kind",
     "index.folder",
     "index.exact_below",
     "search.k",

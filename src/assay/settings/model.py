@@ -204,6 +204,11 @@ class Settings(BaseSettings):
         "Notes close to any other that programs may save for one principal in a day; more are quarantined.",
         50,
     )
+    index_kind: Literal["local", "database"] = _setting(
+        "index.kind",
+        "Where searches are answered: local (files on this machine) or database (PostgreSQL itself, no files).",
+        "local",
+    )
     index_folder: Place | None = _setting(
         "index.folder", "Where derived indexes are kept. Unset: beside the SQLite file, or the user's cache.", None
     )

@@ -26,7 +26,7 @@
 
 from assay.storage.checkpoints.folder import Checkpoint, Restored
 from assay.storage.erasing import Marks
-from assay.storage.full_text import AllOf, AnyOf, Field, FullTextQuery, Phrase, Prefix, Within
+from assay.storage.full_text import AllOf, AnyOf, Field, FullTextQuery, IndexPassage, Phrase, Prefix, Within
 from assay.storage.opening import StoreOptions
 from assay.storage.query_log import LogStatus
 from assay.storage.repositories.access import FlagRow
@@ -39,7 +39,6 @@ from assay.storage.repositories.passages import (
     Candidate,
     CandidateMemory,
     FolderCount,
-    IndexPassage,
     MemoryColumns,
     ShownPassage,
 )

@@ -68,6 +68,13 @@ _QUESTIONS = {
 }
 
 
+_OF_POSTGRES = {
+    "tenant whose word index in the database does not hold every chunk": """
+        SELECT t.tenant FROM passage_stem_totals t WHERE t.complete = 1 AND (
+          t.passages <> (SELECT count(*) FROM chunks c WHERE c.tenant = t.tenant)
+          OR t.passages <> (SELECT count(*) FROM passage_stems p WHERE p.tenant = t.tenant))""",
+}
+
 _WORDS = {
     "sqlite": "(SELECT rowid AS number FROM passages_fts) words",
     "postgresql": "(SELECT number FROM passages_text) words",
@@ -79,7 +86,8 @@ def problems(connection: Connection) -> list[str]:
     """Describe where the tables contradict each other; an empty list if the store is consistent."""
     found: list[str] = []
     words = _WORDS[connection.dialect.name]
-    for promise, question in _QUESTIONS.items():
+    asked = _QUESTIONS if connection.dialect.name == "sqlite" else _QUESTIONS | _OF_POSTGRES
+    for promise, question in asked.items():
         query = question.replace("FROM words", f"FROM {words}")
         offenders = [str(row[0]) for row in connection.execute(text(f"{query} LIMIT {LIMIT}"))]
         found += [f"{promise}: {offender}" for offender in offenders]

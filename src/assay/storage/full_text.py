@@ -86,6 +86,27 @@ class AnalysedPassage(NamedTuple):
         return f" {self.title} \n {self.triggers} \n {self.body} "
 
 
+class IndexPassage(NamedTuple):
+    """What a lexical index keeps of a passage."""
+
+    number: int
+    memory_number: int
+    title: str
+    triggers: list[str]
+    heading_path: str
+    text: str
+    surroundings: str
+    position: int = 0
+    token_count: int = 0
+
+
+def passage_text(passage: IndexPassage, title_repeats: int) -> str:
+    """Return the text whose stems a passage is found by: learned triggers are no part, words around it count once."""
+    titles = [passage.title] * title_repeats
+    around = (" ".join(dict.fromkeys(words(passage.surroundings))),) if passage.surroundings else ()
+    return "\n".join((*titles, *passage.triggers, passage.heading_path, passage.text, *around))
+
+
 def analyse_triggers(triggers: Sequence[str]) -> str:
     """Return the trigger field of a memory, which never contains learned triggers."""
     return " ".join(filter(None, map(normalise_phrase, triggers)))

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import atexit
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
 from assay import cpu_budget
 from assay.clock import Clock
-from assay.errors import InputError, NotAStore, StoreCorrupt, StoreNotFound
+from assay.errors import InputError, NotAStore, StoreBusy, StoreCorrupt, StoreNotFound
 from assay.records import FeedbackEvent, IdFactory, LoggedQuery, Scope
 from assay.storage import consistency
 from assay.storage.backend import Backend, WriteLock
@@ -31,10 +31,13 @@ from assay.storage.erasing import Erasing, Marks
 from assay.storage.opening import OpenOptions, StoreOptions, open_postgres, open_sqlite
 from assay.storage.postgres import PostgresBackend
 from assay.storage.query_log import QueryLog
-from assay.storage.repositories import vectors
+from assay.storage.repositories import month_partitions, stems, vectors
 from assay.storage.repositories.evidence import Recorded
 from assay.storage.schema import CURRENT, Schema, check_unchanged
 from assay.storage.work import Work
+
+FILE_AFTER = 1_000
+"""Searches that a process logs before it makes the months of the log: a store with few needs none."""
 
 
 class Checkpoints(Protocol):
@@ -74,6 +77,7 @@ class Store:
         self.log = QueryLog(
             self._write_log, flush_interval_s=how.options.flush_interval_s, capacity=how.options.log_capacity
         )
+        self._since_filing = 0
         atexit.register(self.close)
 
     @property
@@ -119,6 +123,12 @@ class Store:
         with self._backend.alone() as connection:
             return vectors.build_index(connection, scope.tenant, model, dimension)
 
+    def tidy_stems(self) -> None:
+        """Let PostgreSQL clean up the tables of the word index and count them anew, so that plans fit their size."""
+        if isinstance(self._backend, PostgresBackend):
+            with self._backend.alone() as connection:
+                stems.tidy(connection)
+
     def damage(self) -> list[str]:
         """Return what the database's own check finds wrong with its files. It reads all of them."""
         return self._backend.damage()
@@ -151,6 +161,30 @@ class Store:
     def _write_log(self, scope: Scope, queries: Sequence[LoggedQuery]) -> None:
         with self.writing(scope) as work:
             work.queries.add_many(queries)
+        self._since_filing += len(queries)
+        if self._since_filing >= FILE_AFTER and isinstance(self._backend, PostgresBackend):
+            self._since_filing = 0
+            # The rows are stored already; when others hold the tables, the next rows try again.
+            with suppress(StoreBusy):
+                self.file_log()
+
+    def file_log(self) -> list[str]:
+        """Make the parts of the query log for this month and the next, on PostgreSQL; return those that were missing.
+
+        Rows of them that were written before are moved into them.
+        """
+        if not isinstance(self._backend, PostgresBackend):
+            return []
+        month = month_partitions.Month.of(self._clock.now())
+        made = []
+        for wanted in (month, month.next):
+            with self._backend.reading() as connection:
+                known = wanted in month_partitions.list_months(connection)
+            if not known:
+                with self._backend.writing("(partitions)") as connection:
+                    if month_partitions.create_month(connection, wanted):
+                        made.append(wanted.table("eval_queries"))
+        return made
 
 
 def open_store(

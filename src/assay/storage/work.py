@@ -30,12 +30,14 @@ from assay.storage.repositories.history import Audit, Changes
 from assay.storage.repositories.judging import JudgeRows, PromptRows, ReplyRows, SpendingRows
 from assay.storage.repositories.learning import LearnedTermRows, LearningRows
 from assay.storage.repositories.memories import Edges, Memories
+from assay.storage.repositories.passage_filters import FilteredPassages
 from assay.storage.repositories.passages import Passages
 from assay.storage.repositories.prepared import driver_of
 from assay.storage.repositories.queries import Queries, Usage
 from assay.storage.repositories.research import ResearchRows
 from assay.storage.repositories.retention import Retention
 from assay.storage.repositories.sessions import KnownFiles, Saves, SessionRows, Tasks
+from assay.storage.repositories.stems import Stems
 from assay.storage.repositories.traces import Traces
 from assay.storage.repositories.vectors import Vectors
 
@@ -73,6 +75,16 @@ class Work:
     def vectors(self) -> Vectors:
         """Vectors of chunks, by model."""
         return Vectors(self._bound)
+
+    @cached_property
+    def stems(self) -> Stems:
+        """The word index in PostgreSQL, for tenants that are indexed there."""
+        return Stems(self._bound)
+
+    @cached_property
+    def filtered(self) -> FilteredPassages:
+        """Passages by filter, for tenants that are indexed in PostgreSQL."""
+        return FilteredPassages(self._bound)
 
     @cached_property
     def triggers(self) -> TriggerRows:

@@ -54,6 +54,28 @@ def stems_of(found: list[str]) -> list[str]:
     return list(_stemmer().analyze(" ".join(found)))
 
 
+class _Stems(dict[str, str]):
+    """Stems of words met before: a corpus has few words, and asking the stemmer is most of an analysis."""
+
+    def __missing__(self, word: str) -> str:
+        if word.isdigit():
+            # Nothing is taken from a number, and there is no end of them.
+            return word
+        if len(self) >= _MOST_STEMS:
+            self.clear()
+        self[word] = found = stems_of([word])[0]
+        return found
+
+
+_MOST_STEMS = 200_000
+_STEMS = _Stems()
+
+
+def bag_of_stems(text: str) -> list[str]:
+    """The same as `stems`, quicker for many texts of one collection: stems of words met before are kept."""
+    return [_STEMS[word] for word in words(text)]
+
+
 def normalise_phrase(text: str) -> str:
     """The words of a text with one space between them: two phrases that read alike are equal."""
     return " ".join(words(text))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from assay.embedding.protocol import CrossEncoder, Embedder, SimilarityProfile
     from assay.embedding.wrappers import OnDemandCrossEncoder, OnDemandEmbedder
     from assay.flags import Flags
-    from assay.index import Indexes
+    from assay.index import SearchIndexes
     from assay.memory.engine import Engine, FindRoute, MakeVariant, Search
     from assay.memory.ingesting import MakeSaver
     from assay.memory.ingesting.run import Meter
@@ -238,7 +238,6 @@ def open_engine(
     """
     need_extra("memory", *ENGINE_MODULES)
     from assay.embedding.wrappers import CachedEmbedder  # noqa: PLC0415 - see the package's docstring
-    from assay.index import Indexes, IndexOptions  # noqa: PLC0415 - the same
     from assay.memory.engine import Engine  # noqa: PLC0415 - the same
     from assay.memory.searching import Searcher  # noqa: PLC0415 - the same
 
@@ -247,12 +246,7 @@ def open_engine(
     chosen = on_demand_embedder(settings, embedder, run_once=run_once)
     cross_encoder = open_cross_encoder(settings, run_once=run_once)
     store = open_store(settings, clock=clock, create=create)
-    indexes = Indexes(
-        store,
-        _index_folder(settings, store),
-        clock=clock,
-        options=IndexOptions(exact_below=settings.index_exact_below, background=not run_once),
-    )
+    indexes = _open_indexes(settings, store, clock, run_once=run_once)
     searcher = Searcher(
         store=store,
         embedder=None if chosen is None else CachedEmbedder(chosen),
@@ -314,7 +308,7 @@ def _make_saver(  # noqa: PLR0917 - everything a saver is made of, in the order 
     settings: Settings,
     store: Store,
     embedder: OnDemandEmbedder | None,
-    indexes: Indexes,
+    indexes: SearchIndexes,
     flags: Flags,
     clock: Clock,
 ) -> MakeSaver:
@@ -335,6 +329,20 @@ def _make_saver(  # noqa: PLR0917 - everything a saver is made of, in the order 
         )
 
     return make
+
+
+def _open_indexes(settings: Settings, store: Store, clock: Clock, *, run_once: bool) -> SearchIndexes:
+    """Files on this machine, or PostgreSQL itself."""
+    from assay.index import DatabaseIndexes, Indexes, IndexOptions  # noqa: PLC0415 - see the package's docstring
+
+    options = IndexOptions(exact_below=settings.index_exact_below, background=not run_once)
+    if settings.index_kind == "local":
+        return Indexes(store, _index_folder(settings, store), clock=clock, options=options)
+    try:
+        return DatabaseIndexes(store, clock=clock, options=options)
+    except SettingError:
+        store.close()
+        raise
 
 
 def _index_folder(settings: Settings, store: Store) -> Path:

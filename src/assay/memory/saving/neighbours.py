@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.embedding.protocol import SimilarityProfile
-from assay.index import Found, Indexes, View
+from assay.index import Found, SearchIndexes, SearchView
 from assay.memory.saving.agreement import LONGEST_COMPARED, compare_statements
 from assay.memory.saving.options import SaveOptions
 from assay.memory.saving.pair_evidence import Evidence, read_evidence
@@ -245,7 +245,9 @@ class Neighbour:
         )
 
 
-def nominate(work: Work, indexes: Indexes, prepared: Prepared, standing: Standing, options: SaveOptions) -> Nominated:
+def nominate(
+    work: Work, indexes: SearchIndexes, prepared: Prepared, standing: Standing, options: SaveOptions
+) -> Nominated:
     """Memories with a chunk near the draft's mean or one of its chunks; the draft's vectors are of the model in use."""
     position, model = standing.position, standing.model
     mean = prepared.mean
@@ -272,7 +274,7 @@ def nominate(work: Work, indexes: Indexes, prepared: Prepared, standing: Standin
 
 
 def _find_replaced(
-    view: View, mean: Vector, model: str, near_mean: Sequence[Found], options: SaveOptions
+    view: SearchView, mean: Vector, model: str, near_mean: Sequence[Found], options: SaveOptions
 ) -> frozenset[int]:
     """Return superseded memories among the first `options.asked` of all; `near_mean` are the current ones."""
     # Looked for among the replaced passages alone: most stores have few of them or none.
@@ -282,7 +284,7 @@ def _find_replaced(
     return _owners(view, [passage.number for passage in nearest_of_all if passage.number in replaced])
 
 
-def _owners(view: View, passages: Sequence[int]) -> frozenset[int]:
+def _owners(view: SearchView, passages: Sequence[int]) -> frozenset[int]:
     owners = view.memories_of(np.unique(passages)) if passages else np.zeros(0, np.int64)
     return frozenset(int(number) for number in owners if number >= 0)
 

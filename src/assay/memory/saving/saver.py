@@ -17,7 +17,7 @@ from assay.clock import Clock
 from assay.embedding.protocol import Embedder
 from assay.errors import InputError, NotReady, StoreFault
 from assay.flags import Flags
-from assay.index import Indexes
+from assay.index import SearchIndexes
 from assay.memory import rights
 from assay.memory.saving.decisions import RECONSOLIDATION, UNGATED, GatePolicy, decide, limit_verdict, policy_for
 from assay.memory.saving.drafts import RESERVED
@@ -150,7 +150,7 @@ class Saver:
         *,
         store: Store,
         embedder: Embedder | None,
-        indexes: Indexes,
+        indexes: SearchIndexes,
         flags: Flags,
         chunker: Chunker,
         clock: Clock,
@@ -313,6 +313,7 @@ class Saver:
     def _nominate_all(self, scope: Scope, prepared: dict[int, Prepared], policy: GatePolicy) -> list[_Ready]:
         if not policy.compares:
             return [_Ready(place=place, prepared=draft) for place, draft in prepared.items()]
+        self._indexes.prepare(scope)
         with self._store.reading(scope) as work:
             standing = work.changes.standing()
             return [self._nominate(work, standing, place, draft) for place, draft in prepared.items()]

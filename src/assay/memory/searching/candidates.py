@@ -16,11 +16,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
-import numpy as np
-
 from assay.embedding.protocol import Embedder
 from assay.errors import AssayError
-from assay.index import Allowed, Rows, View
+from assay.index import AllowedPassages, Rows, SearchView
 from assay.memory.searching import channels as graph
 from assay.memory.searching.channels import (
     CHANNELS,
@@ -188,7 +186,7 @@ class Reach:
     """What a search may look at."""
 
     filters: Filters
-    allowed: Allowed | None = None
+    allowed: AllowedPassages | None = None
     """The same for the index; None: everything, or there is no index."""
     chosen: tuple[str, ...] | None = None
     """The folders the search was narrowed to; None: it was not."""
@@ -218,7 +216,7 @@ class Reach:
 class Scoping:
     """Finds out what a search may look at."""
 
-    def __init__(self, work: Work, view: View | None, parsed: ParsedQuery, guard: Guard) -> None:
+    def __init__(self, work: Work, view: SearchView | None, parsed: ParsedQuery, guard: Guard) -> None:
         self._work = work
         self._view = view
         self._parsed = parsed
@@ -289,7 +287,7 @@ class Scoping:
 
     def _build_index_filter(
         self, filters: Filters, tagged: Collection[int] | None, chosen: Sequence[str] | None = None
-    ) -> Allowed | None:
+    ) -> AllowedPassages | None:
         """Return the filters for the index."""
         view = self._view
         if view is None:
@@ -299,17 +297,7 @@ class Scoping:
             return view.find_allowed(filters, numbers)
         # The root folder has no name of its own to filter by.
         parts = [view.find_allowed(replace(filters, folder=folder or "/"), numbers) for folder in chosen]
-        return _any_of(parts)
-
-
-def _any_of(parts: Sequence[Allowed | None]) -> Allowed | None:
-    """What passes one filter or another."""
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts) or not known:
-        return None
-    base = np.logical_or.reduce([part.base for part in known])
-    tail = np.logical_or.reduce([part.tail for part in known])
-    return Allowed(base=base, tail=tail, count=int(base.sum()) + int(tail.sum()))
+        return view.join_allowed(parts)
 
 
 # --- The query's vector, made before the store is read and timed separately ---

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import BadValue, ChannelUnavailable
-from assay.index import Allowed, View
+from assay.index import AllowedPassages, SearchView
 from assay.memory.learning.policy import DENYLIST
 from assay.memory.searching.options import SearchOptions
 from assay.memory.searching.query import ParsedQuery, expand_query, full_text_query
@@ -212,12 +212,12 @@ class Ask:
     """One question to a channel, inside one snapshot."""
 
     work: Work
-    view: View | None
+    view: SearchView | None
     """None when the index cannot be read; channels that need it then return nothing."""
     parsed: ParsedQuery
     vector: QueryVector | None
     limit: int
-    allowed: Allowed | None
+    allowed: AllowedPassages | None
     """Which passages may be offered; None: all."""
     options: SearchOptions
     channels: tuple[Channel, ...] = ()
@@ -227,7 +227,7 @@ class Ask:
     neighbours: Callable[[], Sequence[tuple[str, float]]] = tuple
     """Memories that the graph reaches from the best hits of the channels that ran before."""
 
-    def opened_view(self) -> View:
+    def opened_view(self) -> SearchView:
         """The index, for a channel that is nothing without it."""
         if self.view is None:
             raise ChannelUnavailable("the index cannot be read", remedy="See `assay index status`.")
@@ -375,7 +375,7 @@ def phrase_score(length: int, query_length: int) -> float:
     return 1.0 if length >= query_length else 1.0 - 0.5**length
 
 
-def is_ordinary(phrase: str, view: View | None, options: SearchOptions) -> bool:
+def is_ordinary(phrase: str, view: SearchView | None, options: SearchOptions) -> bool:
     """Whether a normalised phrase says nothing: a word of any sentence or common here, or a few that only join."""
     if options.ordinary_fire:
         return False

@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.embedding.protocol import CrossEncoder
 from assay.flags import FlagStates
-from assay.index import Rows, View
+from assay.index import Rows, SearchView
 from assay.memory.searching import boosts
 from assay.memory.searching import channels as graph
 from assay.memory.searching.boosts import Booster, Surroundings, combine_boosts
@@ -76,7 +76,7 @@ class Setting:
     """What a search runs on: one snapshot of the store, and the state of this process."""
 
     work: Work
-    view: View | None
+    view: SearchView | None
     states: FlagStates
     history: History
     past: Callable[[], Sequence[Turn]]
@@ -473,8 +473,12 @@ class Pipeline:
         view = self._setting.view
         if view is None:
             return False
+        wanted = min(self._options.fallback_minimum, self._request.k)
+        if ranking.found >= wanted:
+            # Counting what a filter lets pass may take a look at all of it.
+            return False
         there = view.document_count if reach.chosen is not None or reach.allowed is None else reach.allowed.count
-        return ranking.found < min(self._options.fallback_minimum, self._request.k, there)
+        return ranking.found < min(wanted, there)
 
     def _rules(self, lists: Mapping[Channel, Offer], floor: float) -> Rules:
         fusing = self._fusing

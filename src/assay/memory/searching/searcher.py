@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from assay.clock import Clock
 from assay.embedding.protocol import CrossEncoder, Embedder
 from assay.flags import Flags, find_flag
-from assay.index import Indexes, Rows
+from assay.index import Rows, SearchIndexes
 from assay.memory.searching.candidates import Embedded, embed_query
 from assay.memory.searching.channels import QueryVector
 from assay.memory.searching.modes import ModeChoice, PressureReading, choose_mode, plan_mode, read_pressure
@@ -281,7 +281,7 @@ class Searcher:
         *,
         store: Store,
         embedder: Embedder | None,
-        indexes: Indexes,
+        indexes: SearchIndexes,
         flags: Flags,
         clock: Clock,
         options: SearchOptions | None = None,
@@ -364,6 +364,7 @@ class Searcher:
             now=self._clock.now(),
             before=before,
         )
+        self._indexes.prepare(scope)
         with self._store.reading(scope) as work:
             setting = self._setting(work, asked, guard)
             answer = Pipeline(asked, setting, trace, guard).run()

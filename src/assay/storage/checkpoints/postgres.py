@@ -169,7 +169,11 @@ FORMAT = 1
 PIECE = 1 << 20
 """Bytes copied at a time."""
 
-_TABLES = text("SELECT tablename FROM pg_tables WHERE schemaname = :ours ORDER BY tablename")
+_TABLES = text(
+    "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+    # A table of months is copied and locked with its months.
+    " WHERE n.nspname = :ours AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY c.relname"
+)
 _COLUMNS = text(
     "SELECT table_name, column_name FROM information_schema.columns"
     " WHERE table_schema = :ours AND is_generated = 'NEVER' ORDER BY table_name, ordinal_position"
@@ -178,7 +182,8 @@ _SEQUENCES = text("SELECT sequencename FROM pg_sequences WHERE schemaname = :our
 _REFERENCES = text(
     "SELECT t.relname, c.conname, pg_get_constraintdef(c.oid) FROM pg_constraint c"
     " JOIN pg_class t ON t.oid = c.conrelid JOIN pg_namespace n ON n.oid = t.relnamespace"
-    " WHERE c.contype = 'f' AND n.nspname = :ours"
+    # Those of a partition come with its table.
+    " WHERE c.contype = 'f' AND c.conparentid = 0 AND n.nspname = :ours"
     " ORDER BY t.relname, c.conname"
 )
 
@@ -314,7 +319,9 @@ def _write_copy(connection: Connection, ours: str, copy: Path) -> None:
     with zipfile.ZipFile(copy, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         archive.writestr(CONTENTS, json.dumps(asdict(contents)))
         for table in tables:
-            statement = f"COPY {_target(ours, table, columns[table])} TO STDOUT"
+            # A table of months cannot be copied by its name.
+            listed = ", ".join(f'"{column}"' for column in columns[table])
+            statement = f'COPY (SELECT {listed} FROM "{ours}"."{table}") TO STDOUT'  # noqa: S608 - names of the catalogue
             with archive.open(table, "w", force_zip64=True) as file, _cursor(connection).copy(statement) as rows:
                 for piece in rows:
                     file.write(piece)

@@ -5,6 +5,8 @@
 - `chunks`: chunks with their full-text rows, indexing results and trigger phrases.
 - `facts`: facts that memories state, and which of them still hold.
 - `passages`: passages as search reads them.
+- `stems`: the word index inside PostgreSQL: stems of passages, counts of stems, and BM25 over them.
+- `passage_filters`: filters of a search as SQL conditions, for an index that PostgreSQL answers from.
 - `vectors`: vectors of chunks, and nearest-vector search inside PostgreSQL.
 - `queries`: the query log.
 - `evidence`: judgments, results, feedback and experiments.
@@ -15,6 +17,7 @@
 - `learning`: votes, memory columns, learned terms and their evidence.
 - `access`: access tokens, sign-ins, request keys, owners of files, and feature flags.
 - `history`: the change log and the audit log.
+- `month_partitions`: the months of the query log on PostgreSQL.
 - `retention`: rows that are old enough to leave the log, and how they come back.
 - `erasure`: erases rows from every table, and masks secrets that an older version stored.
 - `prepared`: runs prepared statements directly on SQLite's driver.

@@ -39,6 +39,7 @@ from assay.storage.full_text import tenant_term as term_of
 from assay.storage.repositories.base import Bound, Repository, among, mine
 from assay.storage.repositories.history import ChangedRow, Changes
 from assay.storage.repositories.prepared import driver_of, run_sql
+from assay.storage.repositories.stems import NewPassage, Stems
 from assay.storage.rows import to_row, upsert
 from assay.storage.tables import chunks, indexed_documents, memories, memory_triggers, vectors
 from assay.text.terms import normalise_phrase
@@ -352,6 +353,7 @@ class ChunkWriter(Repository):
         super().__init__(bound)
         self._changes = Changes(bound)
         self._full_text = full_text(self._connection, self._tenant)
+        self._stems = Stems(bound)
 
     def insert(self, batch: Sequence[Saved], numbers: Sequence[int]) -> list[ChangedRow]:
         """Write the chunks of these memories, which exist already; return the rows for the change log."""
@@ -368,6 +370,11 @@ class ChunkWriter(Repository):
         self._full_text.write(
             [passage for saved, own in numbered for passage in analyse_chunks(saved.memory, saved.chunks, own)]
         )
+        self._stems.write_chunks(
+            NewPassage(saved.memory, piece, number)
+            for saved, own in numbered
+            for piece, number in zip(saved.chunks, own, strict=True)
+        )
         if embedded := [row for saved, own in numbered for row in self._vector_rows(saved, own)]:
             self._insert(_ADD_VECTORS, embedded)
         return [_line(row["memory_id"], row["position"], row["number"]) for row in rows]
@@ -377,7 +384,9 @@ class ChunkWriter(Repository):
         gone = [_line(memory_id, row.position, row.number) for row in self._rows_of(memory_id)]
         if not gone:
             return
-        self._full_text.erase([line.number for line in gone])
+        numbers = [line.number for line in gone]
+        self._full_text.erase(numbers)
+        self._stems.erase(numbers)
         self._connection.execute(delete(chunks).where(self._mine(chunks), chunks.c.memory_id == memory_id))
         self._changes.append(Operation.DELETE, gone)
 
@@ -387,6 +396,8 @@ class ChunkWriter(Repository):
         numbers = [row.number for row in rows]
         self._full_text.erase(numbers)
         self._full_text.write(analyse_chunks(memory, rows, numbers))
+        self._stems.erase(numbers)
+        self._stems.write_chunks(NewPassage(memory, row, row.number) for row in rows)
         self._changes.append(Operation.UPDATE, [_line(memory.id, row.position, row.number) for row in rows])
 
     def _rows_of(self, memory_id: str) -> Sequence[Row[Any]]:

@@ -20,9 +20,11 @@ from assay.storage.erasing import ERASED, Marks
 from assay.storage.postgres import take_turn
 from assay.storage.repositories.base import EPOCH, Bound, Meta, Repository
 from assay.storage.repositories.history import Audit
+from assay.storage.repositories.stems import Stems
 from assay.storage.rows import Json
 from assay.storage.tables import (
     audit,
+    chunks,
     eval_queries,
     judge_inputs,
     judge_verdicts,
@@ -105,6 +107,8 @@ class Erasure(Repository):
         super().__init__(bound)
         self._meta = Meta(bound)
         self._audit = Audit(bound)
+        self._stems = Stems(bound)
+        self._stems = Stems(bound)
 
     def queries_holding(self, marks: Marks) -> list[str]:
         """Return the logged queries whose texts or results hold a mark."""
@@ -191,6 +195,7 @@ class Erasure(Repository):
         """Erase every row of the tenant, and set a new epoch, so that followers of the change log rebuild."""
         given = {"tenant": self._tenant}
         self._connection.execute(text(_FULL_TEXT[self._connection.dialect.name]), given)
+        self._stems.forget()
         touched: Counter[str] = Counter()
         # Files are not erased with the rows. Without an owner the tenant that runs the server would see them.
         nobody = update(owned_files).where(self._mine(owned_files)).values(tenant=f"erased_{epoch}", principal="")
@@ -254,6 +259,8 @@ class Erasure(Repository):
         held = [row.id for row in self._stream(around) if marks.in_value(row.surroundings)]
         mine = (self._mine(memories), self._among(memories.c.id, held))
         self._connection.execute(update(memories).where(*mine).values(surroundings=""))
+        passages = select(chunks.c.number).where(self._mine(chunks), self._among(chunks.c.memory_id, held))
+        self._stems.rewrite(list(self._connection.execute(passages).scalars()))
 
     def _holding(self, table: Table, marks: Marks) -> list[Mapping[str, Any]]:
         marks = marks.word_by_word() if table.name in LEARNED_WORD_BY_WORD else marks

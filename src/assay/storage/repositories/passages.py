@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Select, and_, func, select, type_coerce
 
 from assay.records import Author
 from assay.records.memory import read_author
-from assay.storage.full_text import FullTextQuery, check
+from assay.storage.full_text import FullTextQuery, IndexPassage, check
 from assay.storage.repositories.base import Bound, Repository, among, mine
 from assay.storage.repositories.chunks import full_text
 from assay.storage.repositories.memories import has_tag
@@ -134,20 +134,6 @@ def _list(stored: str) -> list[str]:
 
 FULL_TEXT_BUDGET_S = 0.25
 PAGE = 5_000
-
-
-class IndexPassage(NamedTuple):
-    """What a lexical index keeps of a passage."""
-
-    number: int
-    memory_number: int
-    title: str
-    triggers: list[str]
-    heading_path: str
-    text: str
-    surroundings: str
-    position: int
-    token_count: int
 
 
 class ShownPassage(NamedTuple):

@@ -12,13 +12,17 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Row, Table, delete, exists, func, or_, select
+from sqlalchemy import ColumnElement, Row, Table, and_, delete, exists, func, or_, select, text
 
 from assay.records import FeedbackEvent, LoggedQuery
 from assay.storage.repositories.base import Repository
+from assay.storage.repositories.month_partitions import MONTHLY, Month, detach, list_months, lock_month
 from assay.storage.repositories.queries import unpack
 from assay.storage.rows import from_row, insert, read_moment, to_row, write_moment
 from assay.storage.tables import eval_candidates, eval_feedback, eval_judgments, eval_queries, eval_shadow_runs
+
+MOST_STAYING = 0.1
+"""A month is dropped as a whole when at most this share of its rows stays and has to be copied."""
 
 
 class Numbered(NamedTuple):
@@ -51,9 +55,21 @@ class Retention(Repository):
             shadow_runs=self._count(eval_shadow_runs, eval_shadow_runs.c.created_at < shadow_before),
         )
 
-    def old_queries(self, before: datetime, *, after: int, limit: int) -> list[Numbered]:
-        """Queries with their candidates, in the order of their numbers."""
-        rows = self._old(eval_queries, before, ~_is_evidence(), after=after, limit=limit)
+    def find_months(self, before: datetime) -> list[Month]:
+        """Return the months of the log that ended before a moment, and that are nearly all rows to remove.
+
+        Others are emptied row by row; none on SQLite.
+        """
+        return [
+            month
+            for month in list_months(self._connection)
+            if month.next.begin <= before and self._is_nearly_all_old(month, before)
+        ]
+
+    def old_queries(self, before: datetime, *, after: int, limit: int, month: Month | None = None) -> list[Numbered]:
+        """Queries with their candidates, in the order of their numbers; with a month, only of that month."""
+        condition = ~_is_evidence() if month is None else and_(~_is_evidence(), _in_month(eval_queries, month))
+        rows = self._old(eval_queries, before, condition, after=after, limit=limit)
         candidates: dict[str, dict[str, str]] = {}
         statement = self._select(
             eval_candidates, self._among(eval_candidates.c.query_id, [row.query_id for row in rows])
@@ -93,6 +109,60 @@ class Retention(Repository):
     def remove_queries(self, numbers: Sequence[int]) -> int:
         """Delete queries with their candidates; what has become evidence meanwhile stays."""
         return self._remove(eval_queries, numbers, ~_is_evidence())
+
+    def drop_month(self, month: Month, before: datetime, archived: int) -> bool:
+        """Drop a month of the log whose old rows were archived; evidence and rows of other tenants stay.
+
+        Returns False, and does nothing, when there are more old rows than were archived.
+        """
+        lock_month(self._connection, month, MONTHLY[:2])
+        removable = self._removable(eval_queries, before)
+        if self._count(eval_queries, _in_month(eval_queries, month), removable) != archived:
+            return False
+        kept = select(eval_queries.c.query_id, eval_queries.c.tenant).where(
+            _in_month(eval_queries, month), ~and_(self._mine(eval_queries), removable)
+        )
+        staying = [(row.tenant, row.query_id) for row in self._connection.execute(kept)]
+        given = {"tenants": [tenant for tenant, _ in staying], "ids": [query_id for _, query_id in staying]}
+        candidates = detach(self._connection, month, eval_candidates.name)
+        queries = detach(self._connection, month, eval_queries.name)
+        for table, own in ((eval_queries, queries), (eval_candidates, candidates)):
+            # Without their month, what stays goes to the part for other rows.
+            self._connection.execute(
+                text(f"""
+                    INSERT INTO {table.name} SELECT * FROM {own} WHERE (tenant, query_id) IN (
+                      SELECT * FROM unnest(CAST(:tenants AS text[]), CAST(:ids AS text[])))"""),  # noqa: S608 - names of tables
+                given,
+            )
+        self._connection.execute(text(f"DROP TABLE {candidates}"))
+        self._connection.execute(text(f"DROP TABLE {queries}"))
+        return True
+
+    def drop_shadow_months(self, before: datetime) -> int:
+        """Drop the months of comparisons that hold nothing but old ones of this tenant; return how many rows went."""
+        gone = 0
+        table = eval_shadow_runs
+        for month in list_months(self._connection, table.name):
+            if month.next.begin > before:
+                continue
+            lock_month(self._connection, month, [table.name])
+            within = _in_month(table, month)
+            old = self._count(table, within, table.c.created_at < before)
+            everything = select(func.count()).select_from(table).where(within)
+            if self._connection.execute(everything).scalar_one() == old:
+                own = detach(self._connection, month, table.name)
+                self._connection.execute(text(f"DROP TABLE {own}"))
+                gone += old
+        return gone
+
+    def _is_nearly_all_old(self, month: Month, before: datetime) -> bool:
+        within = _in_month(eval_queries, month)
+        everything = self._connection.execute(select(func.count()).select_from(eval_queries).where(within)).scalar_one()
+        old = self._count(eval_queries, within, self._removable(eval_queries, before))
+        return everything - old <= MOST_STAYING * everything
+
+    def _removable(self, table: Table, before: datetime) -> ColumnElement[bool]:
+        return and_(table.c.created_at < before, ~_is_evidence())
 
     def remove_events(self, numbers: Sequence[int]) -> int:
         """Delete feedback; what has come to belong to evidence meanwhile stays."""
@@ -160,6 +230,10 @@ class Retention(Repository):
         return int(self._connection.execute(counted).scalar_one())
 
 
+def _in_month(table: Table, month: Month) -> ColumnElement[bool]:
+    return and_(table.c.query_id >= month.first_id, table.c.query_id < month.next.first_id)
+
+
 def _is_evidence() -> ColumnElement[bool]:
     judged = exists().where(
         eval_judgments.c.tenant == eval_queries.c.tenant, eval_judgments.c.query_id == eval_queries.c.query_id
@@ -184,4 +258,4 @@ def _plain(record: object, table: Table) -> dict[str, Any]:
 
 
 def _payloads(one: Mapping[str, Any]) -> list[tuple[str, bytes]]:
-    return [(channel, base64.b64decode(text)) for channel, text in one.get("candidates", {}).items()]
+    return [(channel, base64.b64decode(packed)) for channel, packed in one.get("candidates", {}).items()]

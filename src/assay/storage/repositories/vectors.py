@@ -36,6 +36,7 @@ from assay.records import Operation, RowKind
 from assay.storage.repositories.base import Bound, Meta, Repository, among, mine, model_key
 from assay.storage.repositories.chunks import ChunkVector, vector_row
 from assay.storage.repositories.history import ChangedRow, Changes
+from assay.storage.repositories.passage_filters import PassageFilter, join_memories
 from assay.storage.rows import upsert
 from assay.storage.tables import chunks, memories, vectors
 
@@ -63,6 +64,8 @@ class NearestQuery(NamedTuple):
     model: str
     vector: NDArray[np.float32]
     limit: int
+    within: PassageFilter | None = None
+    """Which passages may be found; None: all. Only for a tenant whose word index is in the database."""
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -72,13 +75,16 @@ class NearestQuery(NamedTuple):
 
 def exactly(connection: Connection, query: NearestQuery, numbers: Sequence[int] | None) -> list[Near]:
     """Search all vectors, or those with these numbers, without an index."""
-    among = "" if numbers is None else "AND number = ANY(:numbers)"
-    statement = text(f"""
-        SELECT number, vector <=> CAST(:near AS halfvec) AS distance FROM vectors
-        WHERE tenant = :tenant AND model = :model {among} ORDER BY distance, number LIMIT :limit
-    """)  # noqa: S608 - what is put in is a constant
     given = {**query.parameters, "tenant": query.tenant, "model": query.model}
-    return _near(connection.execute(statement, given if numbers is None else {**given, "numbers": list(numbers)}))
+    joined, condition = _join_passages(query.within, given)
+    if numbers is not None:
+        given["numbers"] = list(numbers)
+        condition = f"{condition} AND v.number = ANY(:numbers)"
+    statement = text(f"""
+        SELECT v.number, v.vector <=> CAST(:near AS halfvec) AS distance FROM vectors v {joined}
+        WHERE v.tenant = :tenant AND v.model = :model AND {condition} ORDER BY distance, v.number LIMIT :limit
+    """)  # noqa: S608 - what is put in holds names of parameters only
+    return _near(connection.execute(statement, given))
 
 
 def by_index(connection: Connection, query: NearestQuery) -> list[Near]:
@@ -89,11 +95,22 @@ def by_index(connection: Connection, query: NearestQuery) -> list[Near]:
         {"ef": str(effort)},
     )
     kind = f"halfvec({len(query.vector)})"
+    given = query.parameters
+    joined, condition = _join_passages(query.within, given)
+    whose = _whose(connection.dialect, query.tenant, query.model, prefix="v.")
     statement = text(f"""
-        SELECT number, CAST(vector AS {kind}) <=> CAST(:near AS {kind}) AS distance FROM vectors
-        WHERE {_whose(connection.dialect, query.tenant, query.model)} ORDER BY distance LIMIT :limit
+        SELECT v.number, CAST(v.vector AS {kind}) <=> CAST(:near AS {kind}) AS distance FROM vectors v {joined}
+        WHERE {whose} AND {condition} ORDER BY distance LIMIT :limit
     """)  # noqa: S608 - what is put in is quoted by the dialect
-    return _near(connection.execute(statement, query.parameters))
+    return _near(connection.execute(statement, given))
+
+
+def _join_passages(within: PassageFilter | None, given: dict[str, Any]) -> tuple[str, str]:
+    """Return the join of vectors `v` with what a filter looks at, and its condition."""
+    if within is None:
+        return "", "true"
+    joined, condition = join_memories(within, given)
+    return f"JOIN passage_stems p ON p.number = v.number AND p.tenant = v.tenant {joined}", condition
 
 
 def has_index(connection: Connection, tenant: str, model: str) -> bool:
@@ -137,9 +154,15 @@ def index_name(tenant: str, model: str) -> str:
     return "vectors_near_" + hashlib.sha256(f"{tenant}\x00{model}".encode()).hexdigest()[:16]
 
 
-def _whose(dialect: Dialect, tenant: str, model: str) -> str:
+def index_size(connection: Connection, tenant: str, model: str) -> int:
+    """Bytes of the index of these vectors; 0 when there is none."""
+    statement = text("SELECT COALESCE(pg_relation_size(to_regclass(:name)), 0)")
+    return int(connection.execute(statement, {"name": index_name(tenant, model)}).scalar_one())
+
+
+def _whose(dialect: Dialect, tenant: str, model: str, prefix: str = "") -> str:
     quoted = [_quote(dialect, value) for value in (tenant, model)]
-    return f"tenant = {quoted[0]} AND model = {quoted[1]}"
+    return f"{prefix}tenant = {quoted[0]} AND {prefix}model = {quoted[1]}"
 
 
 def _quote(dialect: Dialect, value: str) -> str:
@@ -303,15 +326,23 @@ class Vectors(Repository):
         limit: int,
         *,
         numbers: Iterable[int] | None = None,
+        within: PassageFilter | None = None,
         exact: bool = False,
     ) -> list[Near]:
-        """The nearest chunks by cosine, or the nearest of these; PostgreSQL only. `exact` looks at every one."""
+        """The nearest chunks by cosine, or the nearest of these; PostgreSQL only. `exact` looks at every one.
+
+        `within` is only for a tenant whose word index is in the database (`Stems`).
+        """
         if self._connection.dialect.name == "sqlite":
             raise InputError("SQLite does not search vectors", remedy="Use the derived vector index.")
-        query = NearestQuery(self._tenant, model, vector, limit)
+        query = NearestQuery(self._tenant, model, vector, limit, within)
         if exact or numbers is not None:
             return exactly(self._connection, query, None if numbers is None else list(numbers))
         return by_index(self._connection, query)
+
+    def index_bytes(self, model: str) -> int:
+        """Bytes of PostgreSQL's index of this tenant's vectors under a model; 0 when there is none."""
+        return 0 if self._connection.dialect.name == "sqlite" else index_size(self._connection, self._tenant, model)
 
     def has_index(self, model: str) -> bool:
         """Whether PostgreSQL has a vector index of this tenant's vectors under a model."""

@@ -1,0 +1,163 @@
+"""What a search asks of an index, whoever answers: files on this machine (`indexes`) or PostgreSQL (`database`).
+
+- `AllowedPassages`: the passages that pass a filter.
+- `SearchView`: what one search sees.
+- `SearchIndexes`: the indexes of all tenants of a store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from assay.index.building import Progress
+from assay.index.columns import Whole
+from assay.index.options import Folded, IndexStatus, Recall
+from assay.index.rows import Rows
+from assay.index.scoring import Found, Query
+from assay.records import CosineSpread, Filters, LogPosition, Scope
+from assay.storage import Work
+
+
+class FolderSize(NamedTuple):
+    """A folder and its current memories."""
+
+    folder: str
+    memories: int
+
+
+class AllowedPassages(Protocol):
+    """The passages that pass a filter, of one view."""
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        ...
+
+
+class SearchView(Protocol):
+    """One state of a tenant's index, for one search."""
+
+    @property
+    def position(self) -> LogPosition:
+        """Up to where the change log is known."""
+        ...
+
+    @property
+    def model(self) -> str | None:
+        """Whose vectors are searched; None when there are none."""
+        ...
+
+    @property
+    def document_count(self) -> int:
+        """How many passages there are."""
+        ...
+
+    def rows(self, numbers: Iterable[int]) -> Rows:
+        """What ranking needs to know of these passages; deleted numbers are left out."""
+        ...
+
+    def first_passages(self, memory_ids: Collection[str]) -> dict[str, int]:
+        """The number of the first passage of each of these memories; one without passages is left out."""
+        ...
+
+    def words(self, numbers: Sequence[int]) -> dict[int, str]:
+        """The analysed words of these passages (`AnalysedPassage.lines`); a number that is gone is left out."""
+        ...
+
+    def document_frequency(self, stem: str) -> int:
+        """How many passages hold a stem."""
+        ...
+
+    def word_frequency(self, word: str) -> int:
+        """How many passages hold a word in any of its forms: the frequency of its stem."""
+        ...
+
+    def find_allowed(
+        self, filters: Filters, memory_numbers: Sequence[int] | Whole | None = None
+    ) -> AllowedPassages | None:
+        """The passages that pass, or None when all do. Tags and types come as the memories that SQL found."""
+        ...
+
+    def find_allowed_only(self, wider: Filters, *, without: Filters) -> AllowedPassages:
+        """The passages that pass the first filters and not the second."""
+        ...
+
+    def join_allowed(self, parts: Sequence[AllowedPassages | None]) -> AllowedPassages | None:
+        """What passes one of these filters of this view; None when one of them lets everything pass."""
+        ...
+
+    def lexical(self, terms: Mapping[str, float], *, limit: int, allowed: AllowedPassages | None = None) -> list[Found]:
+        """The best passages for weighted stems by BM25."""
+        ...
+
+    def nearest(
+        self, vector: Query, *, model: str, limit: int, allowed: AllowedPassages | None = None, exact: bool = False
+    ) -> list[Found]:
+        """The passages whose vectors are nearest by cosine, of one model only."""
+        ...
+
+    def cosine_spread(
+        self, vector: Query, *, model: str, allowed: AllowedPassages | None = None
+    ) -> CosineSpread | None:
+        """How near the passages are to a vector as a whole; None without a passage that has a vector."""
+        ...
+
+    def numbers(self, allowed: AllowedPassages | None = None) -> Whole:
+        """The numbers of every passage, or of those allowed."""
+        ...
+
+    def passes(self, numbers: Sequence[int] | Whole, allowed: AllowedPassages) -> list[bool]:
+        """Return which of these passages, found elsewhere, are allowed."""
+        ...
+
+    def memories_of(self, numbers: Sequence[int] | Whole) -> Whole:
+        """The memory number of each passage; -1 for a passage that is not here."""
+        ...
+
+    def folders(self, filters: Filters | None = None) -> list[FolderSize]:
+        """Every folder that holds memories which pass, with their number, by name."""
+        ...
+
+
+class SearchIndexes(Protocol):
+    """The indexes of all tenants of a store. Thread-safe; close it before the store."""
+
+    def prepare(self, scope: Scope) -> None:
+        """Do what must be done before the snapshot of a search is taken; nothing as a rule."""
+        ...
+
+    def view(self, work: Work, *, progress: Progress | None = None) -> SearchView:
+        """What a search in this unit of work sees: everything its snapshot holds."""
+        ...
+
+    def compact(self, scope: Scope, progress: Progress | None = None, *, whole: bool = True) -> Folded:
+        """Bring the index into its best shape now."""
+        ...
+
+    def status(self, scope: Scope) -> IndexStatus:
+        """Return the status of the index."""
+        ...
+
+    def recall(self, scope: Scope, *, sample: int, rng: np.random.Generator, depth: int = 50) -> Recall:
+        """How much of the exact answer the vector index gives, for stored vectors as queries."""
+        ...
+
+    def erase(self, scope: Scope) -> Path | None:
+        """Delete a tenant's files, so that none holds an erased text; return their folder, None when there is none."""
+        ...
+
+    def delete(self, scope: Scope) -> str | None:
+        """Delete a tenant's index; return what was deleted. The next search makes what it needs again."""
+        ...
+
+    def wait(self) -> None:
+        """Wait for what is done in the background."""
+        ...
+
+    def close(self) -> None:
+        """Stop what is done in the background. Closing twice is fine."""
+        ...
