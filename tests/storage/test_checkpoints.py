@@ -710,7 +710,13 @@ def test_a_checkpoint_of_an_older_schema_is_restored_and_brought_up_to_date(empt
         schema.upgrade(connection, "here", older)
         Work(connection, scope, home.clock).meta.put(EPOCH, IdFactory(home.clock).new("ep"))
     with open_store(home.address, clock=home.clock, options=home.options, schema=older) as store:
+        # Today's repositories look whether PostgreSQL is the index of the tenant, in a table that came later.
+        columns = "tenant text, passages int, tokens int, complete int, analysis text, title_repeats int"
+        with raw(store) as connection:
+            connection.exec_driver_sql(f"CREATE TABLE passage_stem_totals ({columns})")
         keep(store, scope, "m_1")
+        with raw(store) as connection:
+            connection.exec_driver_sql("DROP TABLE passage_stem_totals")
         made = store.checkpoints.create("before the upgrade")
     assert made.schema == "0008"
     with home.open() as store:

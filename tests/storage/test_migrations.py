@@ -473,6 +473,8 @@ def test_no_index_of_a_table_that_others_refer_to_begins_with_the_tenant(store: 
     with store._backend.reading() as connection:
         look = inspect(connection)
         referred = {key["referred_table"] for name in look.get_table_names() for key in look.get_foreign_keys(name)}
+        # PostgreSQL lists a reference to a table in months once more for each part.
+        referred -= {other_of("eval_queries")}
         assert referred == {"memories", "chunks", "eval_queries"}
         plain = [index for name in referred for index in look.get_indexes(name) if not index["unique"]]
         partial = {"eval_queries_in_corpus", "memories_constitutional"}
