@@ -52,7 +52,8 @@ class Maker:
             return page
         rng = np.random.default_rng(turn)
         signs = rng.choice(np.array([-1.0, 1.0], np.float16), DIMENSION)
-        return page[:, rng.permutation(DIMENSION)] * signs
+        turned: Halves = page[:, rng.permutation(DIMENSION)] * signs
+        return turned
 
     def queries(self, count: int) -> Vectors:
         """Between two vectors of the first page, nearer to one of them."""
