@@ -71,7 +71,9 @@ def _draw_panel(
 ) -> None:
     sizes = [size for _, points in curves for size, _ in points]
     values = [value for _, points in curves for _, value in points]
-    panel = _Panel(x, (_floor(min(sizes)), _floor(min(values))), (_ceil(max(sizes)), _ceil(max(values))))
+    low = (_floor(min(sizes)), _floor(min(values)))
+    high = (max(_ceil(max(sizes)), low[0] + 1), max(_ceil(max(values)), low[1] + 1))
+    panel = _Panel(x, low, high)
     _write(root, x + PANEL_W / 2, TOP - 16, title, "middle", bold=True)
     for decade in range(panel.low[0], panel.high[0] + 1):
         at, _ = panel.place(10.0**decade, 10.0 ** panel.low[1])
@@ -126,7 +128,7 @@ def _floor(value: float) -> int:
 
 
 def _ceil(value: float) -> int:
-    return max(math.ceil(math.log10(value)), _floor(value) + 1)
+    return math.ceil(math.log10(value))
 
 
 def _format_seconds(value: float) -> str:
