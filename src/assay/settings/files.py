@@ -162,6 +162,7 @@ _PLAIN = (
     "retention.query_days",
     "retention.shadow_days",
     "postgres.schema",
+    "postgres.statement_timeout_s",
     "embedder.kind",
     "embedder.model",
     "embedder.dimension",

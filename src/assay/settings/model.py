@@ -159,6 +159,12 @@ class Settings(BaseSettings):
     postgres_schema: Identifier = _setting(
         "postgres.schema", "The PostgreSQL schema that holds Assay's tables.", "assay"
     )
+    statement_timeout_s: Amount = _setting(
+        "postgres.statement_timeout_s",
+        "Seconds after which PostgreSQL cancels one statement of a request; building indexes, migrations and "
+        "checkpoints may take longer.",
+        300.0,
+    )
     postgres_programs: Place | None = _setting(
         "postgres.programs",
         "The folder of pg_restore and psql, for checkpoints that were made with pg_dump. Unset: the search path.",

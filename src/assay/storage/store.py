@@ -14,6 +14,7 @@ from __future__ import annotations
 import atexit
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -28,7 +29,8 @@ from assay.storage.checkpoints.folder import Checkpoint, Restored
 from assay.storage.checkpoints.postgres import PostgresCheckpoints, table_folder
 from assay.storage.checkpoints.sqlite import SqliteCheckpoints, copy_folder, restore_over_damage
 from assay.storage.erasing import Erasing, Marks
-from assay.storage.opening import OpenOptions, StoreOptions, open_postgres, open_sqlite
+from assay.storage.leases import LeaseTaker
+from assay.storage.opening import SYSTEM, OpenOptions, StoreOptions, open_postgres, open_sqlite
 from assay.storage.postgres import PostgresBackend
 from assay.storage.query_log import QueryLog
 from assay.storage.repositories import vectors
@@ -74,6 +76,8 @@ class Store:
         self.log = QueryLog(
             self._write_log, flush_interval_s=how.options.flush_interval_s, capacity=how.options.log_capacity
         )
+        self.leases = LeaseTaker(partial(self.coordinating, SYSTEM), clock=how.clock, process_id=how.ids.new("p"))
+        """Takes leases of background work for this process."""
         atexit.register(self.close)
 
     @property
@@ -101,6 +105,15 @@ class Store:
             check_unchanged(connection, self.place, self._schema)
             yield Work(connection, scope, self._clock)
         cpu_budget.settle()
+
+    @contextmanager
+    def coordinating(self, scope: Scope, *, durable: bool = True) -> Iterator[Work]:
+        """One short transaction about what processes agree on: leases, limits, live questions.
+
+        On PostgreSQL it waits for no tenant's writes. Not `durable`, a crash of the database may undo it.
+        """
+        with self._backend.coordinating(durable=durable) as connection:
+            yield Work(connection, scope, self._clock)
 
     def record_feedback(self, scope: Scope, events: Sequence[FeedbackEvent]) -> Recorded:
         """Keep feedback, after the log has written the queries it names."""
