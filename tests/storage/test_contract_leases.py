@@ -126,12 +126,12 @@ def test_a_limit_is_shared_and_fills_again(store: Store, scope: Scope, clock: Fi
         with store.coordinating(scope, durable=False) as work:
             return work.shared_limits.take("a caller", wanted=wanted, size=10.0, per_second=per_second)
 
-    assert [spend(4, 0.001).count for _ in range(4)] == [4, 4, 2, 0]
+    assert [spend(4, 0.001).requests for _ in range(4)] == [4, 4, 2, 0]
     empty = spend(4, 0.001)
     assert 500.0 < empty.wait_s <= 1_000.0
     clock.advance(seconds=1)
     # On PostgreSQL the time is the database's: at this rate a moment is enough.
-    assert spend(3, 1e9 if store.backend_name == "postgres" else 3.0).count == 3
+    assert spend(3, 1e9 if store.backend_name == "postgres" else 3.0).requests == 3
     with store.coordinating(scope) as work:
         assert work.shared_limits.remove_before(work.shared_limits.now() + MINUTE) == 1
 
@@ -139,7 +139,7 @@ def test_a_limit_is_shared_and_fills_again(store: Store, scope: Scope, clock: Fi
 def test_of_many_that_spend_at_once_no_more_get_through_than_may(store: Store, scope: Scope) -> None:
     def spend(_: int) -> int:
         with store.coordinating(scope, durable=False) as work:
-            return work.shared_limits.take("a caller", wanted=3, size=20.0, per_second=1e-6).count
+            return work.shared_limits.take("a caller", wanted=3, size=20.0, per_second=1e-6).requests
 
     with ThreadPoolExecutor(4) as pool:
         assert sum(pool.map(spend, range(12))) == 20

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from assay.embedding.protocol import Embedder
-from assay.errors import AssayError
+from assay.errors import AssayError, StoreBusy
 from assay.hashing import content_hash
 from assay.records import Scope
 from assay.storage import HeldLease, Store, Work
@@ -122,8 +123,9 @@ class BackgroundReembedding:
     While another process that shares the store is at it, the thread waits for that to end, and goes on if it died.
     """
 
-    def __init__(self, store: Store, embedder: Embedder) -> None:
+    def __init__(self, store: Store, embedder: Embedder, *, look_again_s: float = LOOK_AGAIN_S) -> None:
         self._store = store
+        self._look_again_s = look_again_s
         self._embedder = embedder
         self._stop = threading.Event()
         self._lock = threading.Lock()
@@ -162,14 +164,15 @@ class BackgroundReembedding:
     def _run(self, scope: Scope) -> None:
         try:
             while not self._stop.is_set() and not self._take_turn(scope):
-                self._stop.wait(LOOK_AGAIN_S)
+                self._stop.wait(self._look_again_s)
             self.problem = None
         except AssayError as problem:
             self.problem = str(problem)
 
     def _take_turn(self, scope: Scope) -> bool:
         """Re-embed if no other process is at it; return whether nothing is left to do."""
-        with self._store.leases.holding(lease_of(scope)) as lease:
+        # A process that was slow may find that another has taken its place: it waits like everybody else then.
+        with suppress(StoreBusy), self._store.leases.holding(lease_of(scope)) as lease:
             if lease is not None:
                 reembed(
                     self._store,

@@ -24,7 +24,7 @@ class Lease:
 class Granted(NamedTuple):
     """What a shared limit gave."""
 
-    count: int
+    requests: int
     """Requests that may be made now."""
     wait_s: float
     """Seconds until one more may be made; 0 when some were granted."""

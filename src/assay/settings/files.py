@@ -161,6 +161,7 @@ _PLAIN = (
     "archives.folder",
     "retention.query_days",
     "retention.shadow_days",
+    "retention.every_hours",
     "postgres.schema",
     "postgres.statement_timeout_s",
     "embedder.kind",

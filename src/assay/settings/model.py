@@ -156,6 +156,12 @@ class Settings(BaseSettings):
         "retention.query_days", "Days that searches and feedback stay before they are archived.", 90.0
     )
     retention_shadow_days: Amount = _setting("retention.shadow_days", "Days that shadow comparisons stay.", 30.0)
+    retention_every_hours: CountOrZero = _setting(
+        "retention.every_hours",
+        "Hours after which a server archives and removes what is older than that, for every tenant. 0: only `assay "
+        "retention` does.",
+        0,
+    )
     postgres_schema: Identifier = _setting(
         "postgres.schema", "The PostgreSQL schema that holds Assay's tables.", "assay"
     )

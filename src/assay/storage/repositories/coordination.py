@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import delete, or_, select, text, update
+from sqlalchemy import ColumnElement, delete, or_, select, text, update
 
 from assay.errors import StoreBusy
 from assay.records.coordination import Granted, Lease, LiveEvent, LiveRow
@@ -163,5 +163,5 @@ class LiveQuestionRows(SharedTime):
         gone = delete(table).where(self._mine(table), table.c.started_at < moment)
         return int(self._connection.execute(gone).rowcount)
 
-    def _same(self, ticket: str) -> tuple[object, ...]:
+    def _same(self, ticket: str) -> tuple[ColumnElement[bool], ...]:
         return self._mine(live_questions), live_questions.c.ticket == ticket
