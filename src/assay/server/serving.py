@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import gc
 import multiprocessing
@@ -17,10 +18,12 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from types import FrameType
 from typing import NamedTuple
 
 import anyio
@@ -75,35 +78,71 @@ def make_server_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, with a callback that runs at shutdown before it waits for open connections."""
+    """uvicorn's server, which turns unready before it stops, and ends event streams when it does."""
 
-    def __init__(self, config: uvicorn.Config, on_stop: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        on_stop: Callable[[], None],
+        *,
+        on_drain: Callable[[], None] = lambda: None,
+        drain_s: float = 0.0,
+    ) -> None:
+        """`on_drain` is called at the first signal, `on_stop` when connections are refused, `drain_s` later.
+
+        Ctrl-C, or a second signal, does not wait.
+        """
         super().__init__(config)
         self._on_stop = on_stop
+        self._on_drain = on_drain
+        self._drain_s = drain_s
+        self._draining = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve."""
+        self._loop = asyncio.get_running_loop()
+        await super().startup(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Turn unready, and stop: after a while when asked by SIGTERM, else at once."""
+        self._on_drain()
+        stop = partial(super().handle_exit, sig, frame)
+        if self._loop is None or self._draining or not self._drain_s or sig != signal.SIGTERM:
+            stop()
+            return
+        self._draining = True
+        self._loop.call_soon_threadsafe(self._loop.call_later, self._drain_s, stop)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Call `on_stop`, then wait for open requests."""
+        self._on_drain()
         self._on_stop()
         await super().shutdown(sockets)
 
 
-def run(app: ASGIApp, settings: Settings, at: socket.socket, on_stop: Callable[[], None]) -> None:
-    """Serve until stopped (Ctrl-C, SIGTERM), with uvloop if it is installed.
-
-    `on_stop` is called on the event loop at the beginning of the shutdown.
-    """
-    anyio.run(serve, app, settings, at, on_stop, backend_options={"use_uvloop": find_spec("uvloop") is not None})
+def run(app: ASGIApp, services: Services, at: socket.socket) -> None:
+    """Serve until stopped (Ctrl-C, SIGTERM), with uvloop if it is installed."""
+    anyio.run(serve, app, services, at, backend_options={"use_uvloop": find_spec("uvloop") is not None})
 
 
-async def serve(app: ASGIApp, settings: Settings, at: socket.socket, on_stop: Callable[[], None]) -> None:
+async def serve(app: ASGIApp, services: Services, at: socket.socket) -> None:
     """Serve until stopped, on the running event loop."""
-    await Server(make_server_config(app, settings), on_stop).serve(sockets=[at])
+    settings = services.settings
+    server = Server(
+        make_server_config(app, settings),
+        services.streams.stop,
+        on_drain=services.drain,
+        drain_s=settings.server_drain_s,
+    )
+    await server.serve(sockets=[at])
 
 
 # --- Several processes on one socket ---
 #
-# Each process opens the store for itself; what one writes the others see. A process that dies is replaced. Request
-# rates and cached tokens are kept by each process separately; live questions are shown by all of them (`Peers`). With
+# Each process opens the store for itself; what one writes the others see. A process that dies is replaced. Over a
+# SQLite file request rates are kept by each process separately, over PostgreSQL by all together
+# (`design/several-servers.md`); live questions are shown by all of them (`Peers`). With
 # as many processes as cores, each process is bound to one core (`design/worker-processes-and-cores.md`).
 
 PROCESS_GOODBYE_S = 40.0
@@ -140,7 +179,7 @@ def serve_here(how: Serving, at: socket.socket, begun: Begun) -> None:
         app = build(services, open_to_this_machine=how.open_here, names=how.names, secret=how.secret, mount=how.mount)
         _exempt_loaded_objects()
         begun()
-        run(app, how.settings, at, services.streams.stop)
+        run(app, services, at)
 
 
 def _return_freed_memory() -> None:

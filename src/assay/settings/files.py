@@ -218,6 +218,7 @@ _PLAIN = (
     "server.stalled_s",
     "server.request_cpu_s",
     "server.long_request_cpu_s",
+    "server.drain_s",
     "mcp.sessions_per_principal",
     "mcp.min_relevance",
     "shadow.percent",

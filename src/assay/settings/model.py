@@ -372,6 +372,11 @@ class Settings(BaseSettings):
     server_long_request_cpu_s: Amount = _setting(
         "server.long_request_cpu_s", "The same for what takes long: evaluations, researched answers, analyses.", 900.0
     )
+    server_drain_s: CountOrZero = _setting(
+        "server.drain_s",
+        "Seconds after SIGTERM in which a server still takes requests while /readyz says 503, so that a proxy notices.",
+        0,
+    )
     mcp_allowed_origins: Texts = _setting(
         "mcp.allowed_origins", "Origins of other pages that may use MCP over HTTP: http://localhost:6274.", ()
     )

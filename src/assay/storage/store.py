@@ -12,8 +12,10 @@ A write is durable when its `with` block ends without an error, and entirely abs
 from __future__ import annotations
 
 import atexit
+import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -23,6 +25,7 @@ from assay import cpu_budget
 from assay.clock import Clock
 from assay.errors import InputError, NotAStore, StoreCorrupt, StoreNotFound
 from assay.records import FeedbackEvent, IdFactory, LoggedQuery, Scope
+from assay.records.coordination import Granted
 from assay.storage import consistency
 from assay.storage.backend import Backend, WriteLock
 from assay.storage.checkpoints.folder import Checkpoint, Restored
@@ -37,6 +40,11 @@ from assay.storage.repositories import vectors
 from assay.storage.repositories.evidence import Recorded
 from assay.storage.schema import CURRENT, Schema, check_unchanged
 from assay.storage.work import Work
+
+SWEEP_EVERY = 500
+"""After how many questions to shared limits buckets that nobody uses are deleted."""
+LIMIT_FORGOTTEN = timedelta(hours=1)
+"""How long a bucket is kept that nobody takes from: it is full after a minute."""
 
 
 class Checkpoints(Protocol):
@@ -78,6 +86,7 @@ class Store:
         )
         self.leases = LeaseTaker(partial(self.coordinating, SYSTEM), clock=how.clock, process_id=how.ids.new("p"))
         """Takes leases of background work for this process."""
+        self._limits_taken = itertools.count(1)
         atexit.register(self.close)
 
     @property
@@ -114,6 +123,18 @@ class Store:
         """
         with self._backend.coordinating(durable=durable) as connection:
             yield Work(connection, scope, self._clock)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several machines can use it, so that they must agree through it."""
+        return self._backend.name == "postgres"
+
+    def take_from_limit(self, bucket: str, *, wanted: int, size: float, per_second: float) -> Granted:
+        """Take up to `wanted` requests from a bucket that all servers share; see `SharedLimits.take`."""
+        with self.coordinating(SYSTEM, durable=False) as work:
+            if next(self._limits_taken) % SWEEP_EVERY == 0:
+                work.shared_limits.remove_before(work.shared_limits.now() - LIMIT_FORGOTTEN)
+            return work.shared_limits.take(bucket, wanted=wanted, size=size, per_second=per_second)
 
     def record_feedback(self, scope: Scope, events: Sequence[FeedbackEvent]) -> Recorded:
         """Keep feedback, after the log has written the queries it names."""
