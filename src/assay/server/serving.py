@@ -35,7 +35,7 @@ from assay.errors import RunFailed
 from assay.gateway import serving
 from assay.gateway.serving import address_of, listen, need_token
 from assay.server.application import Mount, build
-from assay.server.services import Services
+from assay.server.services import FINISH_S, Services
 from assay.server.streaming import Peers
 from assay.settings import Settings
 
@@ -44,6 +44,7 @@ __all__ = [
     "address_of",
     "listen",
     "listen_together",
+    "make_server",
     "make_server_config",
     "need_token",
     "run",
@@ -52,9 +53,6 @@ __all__ = [
 
 
 # --- The socket and the server ---
-
-GOODBYE_S = 10
-"""Seconds that open requests may take after the server is stopped."""
 
 
 def listen_together(host: str, port: int, count: int) -> list[socket.socket]:
@@ -74,7 +72,7 @@ def listen_together(host: str, port: int, count: int) -> list[socket.socket]:
 
 def make_server_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
     """Return uvicorn's configuration for the application."""
-    return serving.make_config(app, settings, goodbye_s=GOODBYE_S)
+    return serving.make_config(app, settings, goodbye_s=settings.server_stop_s)
 
 
 class Server(uvicorn.Server):
@@ -128,14 +126,18 @@ def run(app: ASGIApp, services: Services, at: socket.socket) -> None:
 
 async def serve(app: ASGIApp, services: Services, at: socket.socket) -> None:
     """Serve until stopped, on the running event loop."""
+    await make_server(app, services).serve(sockets=[at])
+
+
+def make_server(app: ASGIApp, services: Services) -> Server:
+    """Return the server of an application, with the patience of the settings."""
     settings = services.settings
-    server = Server(
+    return Server(
         make_server_config(app, settings),
         services.streams.stop,
         on_drain=services.drain,
         drain_s=settings.server_drain_s,
     )
-    await server.serve(sockets=[at])
 
 
 # --- Several processes on one socket ---
@@ -145,8 +147,8 @@ async def serve(app: ASGIApp, services: Services, at: socket.socket) -> None:
 # (`design/several-servers.md`); live questions are shown by all of them (`Peers`). With
 # as many processes as cores, each process is bound to one core (`design/worker-processes-and-cores.md`).
 
-PROCESS_GOODBYE_S = 40.0
-"""Seconds that a process may take to end before it is killed."""
+PROCESS_GOODBYE_S = 10.0
+"""Seconds that a process may take to end before it is killed, besides what its work may take."""
 MOST_DEATHS = 10
 """Processes that may die before the whole server stops."""
 TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8
@@ -224,7 +226,8 @@ def serve_together(how: Serving, at: Sequence[socket.socket], begun: Begun) -> N
             begun()
             _replace_dead(shared, seats, running)
         finally:
-            _end(running)
+            settings = how.settings
+            _end(running, settings.server_drain_s + settings.server_stop_s + FINISH_S + PROCESS_GOODBYE_S)
 
 
 class _Seat(NamedTuple):
@@ -284,10 +287,10 @@ def _replace_dead(how: Serving, seats: Sequence[_Seat], running: list[BaseProces
     raise RunFailed(f"{MOST_DEATHS} serving processes died", remedy="Look at what they wrote, or use --workers 1.")
 
 
-def _end(running: list[BaseProcess]) -> None:
+def _end(running: list[BaseProcess], patience_s: float) -> None:
     for process in running:
         process.terminate()
     for process in running:
-        process.join(PROCESS_GOODBYE_S)
+        process.join(patience_s)
         if process.is_alive():
             process.kill()

@@ -219,6 +219,7 @@ _PLAIN = (
     "server.request_cpu_s",
     "server.long_request_cpu_s",
     "server.drain_s",
+    "server.stop_s",
     "mcp.sessions_per_principal",
     "mcp.min_relevance",
     "shadow.percent",

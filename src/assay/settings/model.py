@@ -377,6 +377,9 @@ class Settings(BaseSettings):
         "Seconds after SIGTERM in which a server still takes requests while /readyz says 503, so that a proxy notices.",
         0,
     )
+    server_stop_s: Count = _setting(
+        "server.stop_s", "Seconds that requests under way may take after a server is stopped, before they are cut.", 30
+    )
     mcp_allowed_origins: Texts = _setting(
         "mcp.allowed_origins", "Origins of other pages that may use MCP over HTTP: http://localhost:6274.", ()
     )
