@@ -3,8 +3,9 @@
 The servers are three `assay serve` processes with ports and index folders of their own, started at the same moment over
 an empty database. The store is filled with vectors of another model, so that one of them begins to re-embed: that one
 is killed with SIGKILL as soon as it holds the lease. Meanwhile 8 writers save and look for each note through another
-server, and 64 readers search. Then each server in turn is stopped with SIGTERM and started again. One caller sends more
-than its limit to all three. Clients go to the next server where a connection is refused or ends without an answer.
+server, and 64 readers search. Then each server in turn is stopped with SIGTERM and started again. When the load is
+over, one caller sends more than its limit to all three. Clients go to the next server where a connection is refused or
+ends without an answer.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from assay.records.coordination import Lease
 from assay.settings import Settings, load_settings
 from assay.storage import Store, Work
 from assay.testing import HashedEmbedder
-from reliability.api_load import ACTS, FILLERS, SUBJECTS, text_of
+from reliability.api_load import ACTS, FILLERS, SUBJECTS
 from reliability.outcome import Check, Spread, at_least, below, none_of, spread
 from reliability.server_processes import NextServerClient, Servers
 
@@ -36,7 +37,7 @@ PER_MINUTE = 600
 """Requests that one caller may send in a minute, over all servers."""
 GREEDY = 12
 """Connections of the caller that sends more than that."""
-GREEDY_S = 8.0
+GREEDY_S = 6.0
 DRAIN_S, STOP_S = 1, 60
 """Seconds in which a stopped server is unready, and then finishes requests, which wait long on a busy machine."""
 REEMBED_S = 120.0
@@ -187,12 +188,11 @@ def run(*, folder: Path, address: str, seconds: int, memories: int, seed: int = 
         tokens = [Tokens(engine.store, engine.clock).create(scope, f"c{n}", Access.WRITE).text for n in range(73)]
         director = threading.Thread(target=scene.direct, name="several-servers", daemon=True)
         director.start()
-        began = time.monotonic()
-        seen, greedy = asyncio.run(_load(scene, tokens, seed))
-        took = time.monotonic() - began
+        seen, took = asyncio.run(_load(scene, tokens, seed))
         director.join(WAIT_S)
         if scene.problem is not None:
             raise scene.problem
+        greedy = asyncio.run(_be_greedy(servers.ports, tokens[-1]))
         missed = asyncio.run(_look_everywhere(servers, tokens[0], seen))
         return _judge(scene, seen, greedy, took, memories, missed)
 
@@ -206,10 +206,18 @@ def _fill(engine: Engine, scope: Scope, memories: int, seed: int) -> None:
     chance = random.Random(seed)
     drafts = []
     for number in range(memories):
-        title, body = text_of(chance)
+        title, body = _make_note(chance)
         drafts.append(Draft(title=title, body=body, source_id=f"fill-{number}"))
     for _ in engine.saver.save_many(scope, drafts):
         pass
+
+
+def _make_note(chance: random.Random) -> tuple[str, str]:
+    """A title like no other, and a text; without digits, which may look like a secret and be masked."""
+    subject, act = chance.choice(SUBJECTS), chance.choice(ACTS)
+    name = "".join(chance.choice("bdfgklmnprstvz") + chance.choice("aeiou") for _ in range(7))
+    rest = " ".join(chance.choices(FILLERS, k=24))
+    return f"{subject} {name}", f"The {subject} {act} {name} because of {rest}."
 
 
 @dataclass
@@ -221,7 +229,6 @@ class _Scene:
     scope: Scope
     seconds: int
     over: threading.Event = field(default_factory=threading.Event)
-    greedy_may_begin: threading.Event = field(default_factory=threading.Event)
     killed: Lease | None = None
     taken_over: int = 0
     restarts: int = 0
@@ -241,12 +248,10 @@ class _Scene:
                 server.wait_until_ready()
                 self.restarts += 1
             self._wait_for_heir()
-            self.greedy_may_begin.set()
-            time.sleep(max(ends - time.monotonic(), GREEDY_S + 2.0))
+            time.sleep(max(ends - time.monotonic(), 0.0))
         except BaseException as problem:  # noqa: BLE001 - raised by whoever waits for this thread
             self.problem = problem
         finally:
-            self.greedy_may_begin.set()
             self.over.set()
 
     def _lease(self) -> Lease | None:
@@ -293,7 +298,8 @@ class _Greedy(NamedTuple):
     answered_by: frozenset[int]
 
 
-async def _load(scene: _Scene, tokens: list[str], seed: int) -> tuple[_Seen, _Greedy]:
+async def _load(scene: _Scene, tokens: list[str], seed: int) -> tuple[_Seen, float]:
+    """Let writers and readers work until the scene is over; return what they saw, and for how many seconds."""
     seen, ports = _Seen(), scene.servers.ports
     clients = [
         *(_write(scene, seen, NextServerClient(ports, tokens[n], first=n), n, seed) for n in range(WRITERS)),
@@ -302,10 +308,9 @@ async def _load(scene: _Scene, tokens: list[str], seed: int) -> tuple[_Seen, _Gr
             for n in range(READERS)
         ),
     ]
-    working = asyncio.gather(*clients)
-    greedy = await _be_greedy(scene, tokens[-1])
-    await working
-    return seen, greedy
+    began = time.monotonic()
+    await asyncio.gather(*clients)
+    return seen, time.monotonic() - began
 
 
 async def _write(scene: _Scene, seen: _Seen, client: NextServerClient, number: int, seed: int) -> None:
@@ -313,7 +318,7 @@ async def _write(scene: _Scene, seen: _Seen, client: NextServerClient, number: i
     place, count = number, 0
     try:
         while not scene.over.is_set():
-            title, body = text_of(chance)
+            title, body = _make_note(chance)
             source = f"w{number}-{count}"
             count += 1
             note = {"title": title, "body": body, "source_id": source}
@@ -397,16 +402,15 @@ async def _send(
     return answer.status, answer.body
 
 
-async def _be_greedy(scene: _Scene, token: str) -> _Greedy:
+async def _be_greedy(ports: list[int], token: str) -> _Greedy:
     """Send as much as possible to all servers for a few seconds, as one caller."""
-    await asyncio.to_thread(scene.greedy_may_begin.wait, WAIT_S)
-    ports, answers = scene.servers.ports, list[tuple[int, int]]()
+    answers = list[tuple[int, int]]()
     began = time.monotonic()
     ends = began + GREEDY_S
 
     async def send(number: int) -> None:
         client = NextServerClient(ports, token, first=number)
-        while time.monotonic() < ends and not scene.over.is_set():
+        while time.monotonic() < ends:
             answer = await client.send("GET", "/api/flags")
             answers.append((answer.status, answer.port))
         client.close()

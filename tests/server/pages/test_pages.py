@@ -476,7 +476,7 @@ def test_a_run_that_is_under_way_shows_its_progress_and_its_workers(filled: Serv
     finally:
         file.remove()
     assert (page.status_code, page.headers["refresh"]) == (200, "2")
-    for shown in ("tcp://10.0.0.7:4100", "of 40", "1.5", "not known yet", "&lt;b&gt;two&lt;/b&gt;"):
+    for shown in ("tcp://10.0.0.7:4100", "of 40", ">1.5<", "time left", "&lt;b&gt;two&lt;/b&gt;"):
         assert shown in page.text
 
 
