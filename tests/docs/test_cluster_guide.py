@@ -81,10 +81,12 @@ class Shell:
         words = shlex.split(command.removesuffix("&"))
         own = dict(self._environment)
         if words[0] == "export":
-            self._environment.update([words[1].split("=", 1)])
+            name, _, value = words[1].partition("=")
+            self._environment[name] = value
             return
         while "=" in words[0]:
-            own.update([words.pop(0).split("=", 1)])
+            name, _, value = words.pop(0).partition("=")
+            own[name] = value
         if command.endswith("&"):
             with (self._folder / f"log-{len(self._background)}").open("wb") as log:
                 self._background.append(subprocess.Popen(words, cwd=self._folder, env=own, stdout=log, stderr=log))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
@@ -34,7 +35,7 @@ def database(postgres: PostgresServer, postgres_template: str) -> Iterator[str]:
 
 
 @contextmanager
-def servers(folder: Path, database: str, count: int = 2, **more: object) -> Iterator[list[Services]]:
+def servers(folder: Path, database: str, count: int = 2, **more: Any) -> Iterator[list[Services]]:
     """Servers with folders of their own and one store."""
     with ExitStack() as held:
         yield [
@@ -177,6 +178,6 @@ def test_sigterm_turns_unready_first_and_ctrl_c_stops_at_once(
         return before, server.should_exit
 
     with services_at(tmp_path) as services:
-        config = make_server_config(lambda *_: None, services.settings)  # type: ignore[arg-type, return-value]
+        config = make_server_config(lambda *_: None, services.settings)  # type: ignore[arg-type]
         assert asyncio.run(receive()) == (at_once, True)
     assert drained.is_set()
