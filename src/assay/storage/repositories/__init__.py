@@ -14,6 +14,7 @@
 - `sessions`: sessions with their tasks, files that hold rows, and decisions of saves.
 - `learning`: votes, memory columns, learned terms and their evidence.
 - `access`: access tokens, sign-ins, request keys, owners of files, and feature flags.
+- `coordination`: leases, shared limits and live questions of several servers.
 - `history`: the change log and the audit log.
 - `retention`: rows that are old enough to leave the log, and how they come back.
 - `erasure`: erases rows from every table, and masks secrets that an older version stored.
