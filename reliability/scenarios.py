@@ -159,7 +159,7 @@ def _api_load(folder: Path, amount: int, seed: int) -> Outcome:
 
 
 def _several_servers(folder: Path, amount: int, seed: int) -> Outcome:
-    memories = 10_000 if amount >= api_load.LEAST_S else 2_000
+    memories = 5_000 if amount >= api_load.LEAST_S else 2_000
     with postgres() as address:
         return several_servers.run(folder=folder, address=address, seconds=amount, memories=memories, seed=seed)
 
