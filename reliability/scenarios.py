@@ -32,6 +32,7 @@ from reliability import (
     pipeline_faults,
     power_cut,
     runs,
+    several_servers,
     state_machine,
     tenants,
     writers,
@@ -157,6 +158,12 @@ def _api_load(folder: Path, amount: int, seed: int) -> Outcome:
     return api_load.run(folder=folder, seconds=amount, memories=memories, seed=seed)
 
 
+def _several_servers(folder: Path, amount: int, seed: int) -> Outcome:
+    memories = 5_000 if amount >= api_load.LEAST_S else 2_000
+    with postgres() as address:
+        return several_servers.run(folder=folder, address=address, seconds=amount, memories=memories, seed=seed)
+
+
 def _door(folder: Path, amount: int, seed: int) -> Outcome:
     return door.run(folder=folder, connections=amount, seed=seed)
 
@@ -187,6 +194,13 @@ SCENARIOS = (
         unit="seconds",
         amounts=_amounts(300, 60, 3),
         run=_api_load,
+    ),
+    Scenario(
+        name="several_servers",
+        proves="three servers over one PostgreSQL lose, double and hide nothing through a kill and a rolling restart",
+        unit="seconds",
+        amounts=_amounts(300, 60, 5),
+        run=_several_servers,
     ),
     Scenario(
         name="door",

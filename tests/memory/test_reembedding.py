@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 import pytest
 from tests.memory.engines import engine_at, settings_of
 from tests.storage.homes import BOUND_S, Home
 
 from assay.embedding.protocol import Progress, Vectors
-from assay.errors import EndpointUnavailable, InputError
-from assay.memory.reembedding import BATCH, BackgroundReembedding, ModelState, reembed
+from assay.errors import EndpointUnavailable, InputError, StoreBusy
+from assay.memory.reembedding import BATCH, BackgroundReembedding, ModelState, lease_of, reembed
 from assay.records import Channel, Draft, Scope, SearchRequest
+from assay.storage import HeldLease
 from assay.testing import HashedEmbedder
 from assay.wiring import open_engine
 
@@ -116,3 +118,35 @@ def test_a_failure_in_the_background_is_kept_not_raised(home: Home, scope: Scope
         assert "nobody is there" in work.problem
         work.close()
         assert not work.start(scope)
+
+
+def test_another_process_that_re_embeds_is_waited_for_and_replaced_when_it_dies(home: Home, scope: Scope) -> None:
+    fill(home, scope, 5)
+    with engine_at(home, model="newer") as engine:
+        with engine.store.coordinating(scope) as work:
+            other = work.leases.take(lease_of(scope), "another machine", timedelta(minutes=1))
+        assert other is not None
+        background = BackgroundReembedding(engine.store, HashedEmbedder(model="newer"), look_again_s=0.01)
+        assert background.start(scope)
+        assert not background.wait(0.05)
+        assert engine.vector_models(scope).active == "hashed-words"
+        # What a killed process leaves is a lease that expires.
+        with engine.store.coordinating(scope) as work:
+            work.leases.renew(other, timedelta(0))
+        assert background.wait(BOUND_S)
+        assert (background.problem, engine.vector_models(scope).active) == (None, "newer")
+        with engine.store.reading(scope) as work:
+            assert len(work.audit.entries(target="newer")) == 1
+
+
+def test_a_process_that_was_replaced_writes_no_vector(home: Home, scope: Scope) -> None:
+    fill(home, scope, 5)
+    with engine_at(home, model="newer") as engine:
+        with engine.store.coordinating(scope) as work:
+            paused = work.leases.take(lease_of(scope), "paused", timedelta(0))
+            assert paused is not None
+            work.leases.take(lease_of(scope), "heir", timedelta(minutes=1))
+        held = HeldLease(paused, home.clock, 15.0)
+        with pytest.raises(StoreBusy, match="was taken over by heir"):
+            reembed(engine.store, scope, HashedEmbedder(model="newer"), lease=held)
+        assert engine.vector_models(scope).stored == {"hashed-words": 5}

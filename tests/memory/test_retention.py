@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,12 @@ import pytest
 from tests.storage import samples
 from tests.storage.homes import Home
 
-from assay.errors import InputError, MalformedFile
+from assay.errors import InputError, MalformedFile, StoreBusy
 from assay.memory import retention
-from assay.memory.retention import RetentionPolicy
+from assay.memory.retention import RetentionPolicy, ScheduledRetention, lease_of
 from assay.records import Operation, RowKind, Scope
 from assay.records.maintenance import RetentionReport
-from assay.storage import Store, Work, archives
+from assay.storage import HeldLease, Store, Work, archives
 from assay.storage.repositories.history import ChangedRow
 from assay.testing import FixedClock, note
 
@@ -224,3 +225,67 @@ def test_a_thousand_years_are_for_ever(store: Store, scope: Scope, folder: Path,
     never = RetentionPolicy(query_days=1e12, shadow_days=1e12, change_days=1e12)
     report = retention.run(store, scope, folder, never, clock)
     assert (report.queries, report.shadow_runs, report.log_lines) == (0, 0, 0)
+
+
+# --- One process at a time, and every so many hours in servers ---
+
+
+def schedule(store: Store, folder: Path, clock: FixedClock) -> ScheduledRetention:
+    def run_held(scope: Scope, lease: HeldLease) -> RetentionReport:
+        return retention.run_held(store, scope, folder, POLICY, clock, lease=lease)
+
+    return ScheduledRetention(store, run_held, every=timedelta(hours=6), clock=clock)
+
+
+def test_only_one_process_archives_at_a_time(store: Store, scope: Scope, folder: Path, clock: FixedClock) -> None:
+    fill(store, scope, clock)
+    clock.advance(days=91)
+    with store.coordinating(scope) as work:
+        other = work.leases.take(lease_of(scope), "another machine", timedelta(minutes=1))
+    assert other is not None
+    with pytest.raises(StoreBusy, match="another process archives old rows of the tenant acme"):
+        run(store, scope, folder, clock)
+    assert scope.tenant not in schedule(store, folder, clock).look()
+    with store.coordinating(scope) as work:
+        work.leases.give_back(other)
+    assert run(store, scope, folder, clock).queries == 3
+
+
+def test_who_was_replaced_in_the_middle_removes_nothing_more(
+    store: Store, scope: Scope, folder: Path, clock: FixedClock
+) -> None:
+    fill(store, scope, clock)
+    clock.advance(days=91)
+    with store.coordinating(scope) as work:
+        paused = work.leases.take(lease_of(scope), "paused", timedelta(0))
+        assert paused is not None
+        work.leases.take(lease_of(scope), "heir", timedelta(0))
+    with pytest.raises(StoreBusy, match="was taken over by heir"):
+        retention.run_held(store, scope, folder, POLICY, clock, lease=HeldLease(paused, clock, 15.0))
+    with store.reading(scope) as work:
+        assert len(rows(work)["order"]) == 5
+    # The heir archives the same rows again; they come back once.
+    report = run(store, scope, folder, clock)
+    brought = [retention.bring_back(store, scope, path).new for path in sorted(folder.rglob(f"*{archives.SUFFIX}"))]
+    with store.reading(scope) as work:
+        assert len(rows(work)["order"]) == 5
+    assert (report.queries, sum(brought), 0 in brought) == (3, report.queries + report.events, True)
+
+
+def test_servers_archive_every_tenant_when_it_is_due(
+    store: Store, scope: Scope, folder: Path, clock: FixedClock
+) -> None:
+    for number in ("alpha", "beta"):
+        with store.writing(Scope(tenant=number, principal="ada")) as work:
+            work.audit.append("token.create", "t_1", {})
+    fill(store, Scope(tenant="alpha", principal="ada"), clock)
+    clock.advance(days=91)
+    first, second = schedule(store, folder, clock), schedule(store, folder, clock)
+    done = first.look()
+    assert {"alpha", "beta"} <= set(done)
+    assert second.look() == []
+    with store.reading(Scope(tenant="alpha", principal="ada")) as work:
+        assert work.queries.count() == 2
+    clock.advance(hours=6)
+    assert second.look() == done
+    first.close()

@@ -78,7 +78,7 @@ def served(
     """A real server at a free port of this machine, by its address; `quick`: which parser reads HTTP."""
     app = build(services, open_to_this_machine=local, pages=pages, **more)
     with serving.listen("127.0.0.1", 0) as at:
-        how = make_config(app, services.settings, goodbye_s=serving.GOODBYE_S, quick=quick)
+        how = make_config(app, services.settings, goodbye_s=services.settings.server_stop_s, quick=quick)
         running = serving.Server(how, services.streams.stop)
         thread = threading.Thread(target=lambda: anyio.run(_run, running, at), daemon=True)
         thread.start()

@@ -19,7 +19,6 @@ from tests.server.serving import BOUND_S, OWN, served, services_at
 from assay.errors import InputError
 from assay.records.research_log import TracedAnswer
 from assay.research.events import Listen
-from assay.server.serving import GOODBYE_S
 from assay.server.streaming import DROPPED, EVENTS_KEPT, EventFeed, EventStreams, FeedEvent, as_sent, stream_work
 
 
@@ -195,7 +194,7 @@ def test_a_server_with_open_streams_stops_at_once(tmp_path: Path, caplog: pytest
             streams = [open_stream(address, f"/ask/{ticket}/events") for _ in range(8)]
             assert all(stream.recv(12) == b"HTTP/1.1 200" for stream in streams)
             began = time.monotonic()
-        assert time.monotonic() - began < GOODBYE_S / 2
+        assert time.monotonic() - began < services.settings.server_stop_s / 2
         # A browser comes back by itself, so that nobody takes a server that stopped for an answer.
         assert not any(b"event: ended" in read_to_end(stream) for stream in streams)
         assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []

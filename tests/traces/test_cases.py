@@ -27,10 +27,12 @@ from assay.clock import SystemClock
 from assay.evaluation.datasets import load_dataset
 from assay.evaluation.labelling import FROM_TRACE, LabelJournal, LabelSession, tasks_of
 from assay.evaluation.waterfall import LossStage, waterfall
+from assay.records import Scope
 from assay.records.datasets import Case, Dataset, Document, Grade
 from assay.records.evaluations import CaseResult, CaseStatus
 from assay.records.traces import SpanRole, TraceFault
 from assay.settings import load_settings
+from assay.storage import open_store
 from assay.traces.analysis import AnalysedTrace
 from assay.traces.cases import NO_QUESTION, NO_TEXTS, add_cases, has_fault, new_dataset
 from assay.traces.replaying import replay
@@ -154,6 +156,17 @@ def test_from_a_file_to_a_failing_gate_with_its_waterfall(run: Run, tmp_path: Pa
     assert run("gate", "recorded", "--no-baseline").code == 1
     why = run("report", "recorded", "--why", trace_id, "--dataset", "labelled.json")
     assert LossStage.LOST_IN_RERANK.value in why.out
+
+
+def test_one_process_at_a_time_adds_cases_to_a_dataset(run: Run, scope: Scope) -> None:
+    assert run("init").code == 0
+    with open_store(load_settings().settings.db, clock=SystemClock(), create=False) as store:
+        with store.coordinating(scope) as work:
+            work.leases.take("dataset:default:prod", "another server", timedelta(minutes=1))
+        refused = run("dataset", "from-traces", "prod")
+        assert refused.code == 4
+        assert "another process adds cases to the dataset prod" in refused.err
+        assert "no trace can become a case" in run("dataset", "from-traces", "other").err
 
 
 def test_a_case_of_another_store_cannot_be_replayed(run: Run, tmp_path: Path) -> None:

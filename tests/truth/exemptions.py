@@ -37,6 +37,10 @@ _TABLES = {
     "known_files": "found and erased with a tenant: tests/memory/test_forgetting.py",
     "meta": "the identity of the store and its schema: tests/storage/test_migrations.py",
     "learning_evidence": "two sessions must choose alike: tests/memory/learning/test_triggers.py",
+    "leases": "who works in the background: tests/storage/test_contract_leases.py",
+    "live_events": "what another server shows of a question: tests/server/test_several_servers.py",
+    "live_questions": "what another server shows of a question: tests/server/test_several_servers.py",
+    "shared_limits": "a count that refuses the next request: tests/storage/test_contract_leases.py",
     "indexed_documents": "what a next ingest compares with: tests/memory/ingesting/test_run.py",
 }
 """Tables whose rows act at a later moment than a read, with the test that shows it."""

@@ -13,6 +13,7 @@ import contextlib
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+from sqlalchemy import text
 from starlette.testclient import TestClient
 from tests.cli import test_judge as judging
 from tests.embedding.test_remote import length_of_each
@@ -32,7 +34,7 @@ from tests.models.service import serving as serving_vectors
 from tests.server.serving import HERE, reaching, token_text
 from tests.server.test_workers import in_a_thread_of_its_own
 from tests.storage import samples
-from tests.storage.homes import BOUND_S, Home
+from tests.storage.homes import BOUND_S, Home, raw
 from tests.storage.test_checkpoints import dumped, keep
 from tests.truth.probing import ADA, Probe, Stage, Values, call, make_probes, set_environment, tell
 from tests.verbs.examples import search_long_ago
@@ -51,7 +53,7 @@ from assay.models.chat import ChatRequest, Message
 from assay.records import Draft, Scope, SearchRequest
 from assay.server.application import build
 from assay.server.services import Services
-from assay.server.serving import choose_cores
+from assay.server.serving import choose_cores, make_server
 from assay.settings import Settings
 from assay.settings.model import Origin
 from assay.storage import open_store
@@ -59,6 +61,7 @@ from assay.testing import FixedClock, HashedEmbedder, note
 from assay.testing.fault_server import Handler, envelope, hang, replying, sending, serving
 from assay.verbs import VERBS, Caller, Surface
 from assay.wiring.network import gatekeeper_of
+from assay.wiring.retention import schedule_retention
 
 Do = Callable[[Stage, Settings], Any]
 
@@ -200,6 +203,15 @@ def plan_retention(engine: Engine, settings: Settings) -> Any:
     return call(engine, settings, "retention.run", dry_run=True)
 
 
+def archive_in_server(engine: Engine, settings: Settings) -> Any:
+    """Let a server look for old rows, and look for the archive."""
+    search_long_ago(engine, ADA, None)
+    scheduled = schedule_retention(settings, engine.store, engine.clock)
+    if scheduled is not None:
+        scheduled.look()
+    return _folders_of(settings, "*.gz")
+
+
 def save_related(first: str, second: str, more: str = "") -> Do:
     """Save two notes on one subject, and read what the gate decided on each."""
     return save_in_turn(COOKIE.format(first), COOKIE.format(second) + more)
@@ -302,6 +314,7 @@ STORES = {
     "log.flush_interval_s": do_with("flush_interval_s", 0.001, 60.0, in_engine(wait_for_log)),
     "log.capacity": do_with("log_capacity", 2, 20, in_engine(search_often)),
     "retention.query_days": do_with("retention_query_days", 90.0, 900.0, in_engine(plan_retention)),
+    "retention.every_hours": do_with("retention_every_hours", 1, 0, in_engine(archive_in_server)),
     "retention.shadow_days": do_with("retention_shadow_days", 90.0, 900.0, in_engine(plan_retention)),
     "similarity.duplicate": do_with("similarity_duplicate", 0.92, 0.99, save_related("twelve", "twelve", " Always.")),
     "similarity.merge": do_with(
@@ -400,6 +413,17 @@ def choose_index(stage: Stage, kind: str) -> Any:
         engine.indexes.compact(ADA)
         made = any(path.is_file() for path in (settings.index_folder or Path()).rglob("*"))
         return engine.indexes.status(ADA).kind, bool(found.hits), made
+
+
+def sleep_in_database(stage: Stage, seconds: float) -> Any:
+    """Let the database work for a while, and read whether it was cancelled."""
+    settings = stage.settings(db=stage.postgres.address, postgres_schema="sleeping", statement_timeout_s=seconds)
+
+    def sleep() -> Any:
+        with wiring.open_store(settings) as store, raw(store) as connection:
+            return connection.execute(text("SELECT 1 FROM pg_sleep(0.2)")).scalar_one()
+
+    return tell(sleep)
 
 
 def restore_dump(stage: Stage, name: str) -> Any:
@@ -818,6 +842,20 @@ def keep_to_core(stage: Stage, settings: Settings) -> Any:
     return in_a_thread_of_its_own(core) if core is not None else "any core"
 
 
+def stop_server(stage: Stage, settings: Settings) -> Any:
+    """Stop a server by SIGTERM; read whether it stops at once, and how long its requests may take."""
+
+    async def stop() -> Any:
+        with stage.engine(settings) as engine:
+            services = Services(engine, settings)
+            server = make_server(build(services, open_to_this_machine=True, pages=False), services)
+            server._loop = asyncio.get_running_loop()
+            server.handle_exit(signal.SIGTERM, None)
+            return server.should_exit, server.config.timeout_graceful_shutdown
+
+    return asyncio.run(stop())
+
+
 SERVERS = {
     "server.threads": do_with("server_threads", 1, 2, work_at_once),
     "server.own_core": do_with("server_own_core", "yes", "no", keep_to_core),
@@ -831,6 +869,8 @@ SERVERS = {
     "server.stalled_s": do_with("server_stalled_s", 5.0, 50.0, crowd),
     "server.request_cpu_s": do_with("server_request_cpu_s", 1e-9, 30.0, request_api(SEARCH)),
     "server.long_request_cpu_s": do_with("server_long_request_cpu_s", 1e-9, 900.0, request_api(ANALYSE)),
+    "server.drain_s": do_with("server_drain_s", 0, 1, stop_server),
+    "server.stop_s": do_with("server_stop_s", 10, 60, stop_server),
     "server.session_hours": do_with("server_session_hours", 1.0, 12.0, sign_in(120, look=True)),
     "server.session_idle_minutes": do_with("server_session_idle_minutes", 10.0, 60.0, sign_in(30)),
     "server.behind_https": do_with("server_behind_https", "no", "yes", read_cookie),
@@ -951,5 +991,6 @@ OTHERS = {
     "postgres.programs": Values("full", "empty", restore_dump),
     "postgres.schema": Values("first", "second", use_schema),
     "index.kind": Values("local", "database", choose_index),
+    "postgres.statement_timeout_s": Values(0.05, 300.0, sleep_in_database),
 }
 PROBES: dict[str, Probe] = make_probes("setting", {**STORES, **FOLDERS, **MODELS, **SERVERS, **OTHERS})

@@ -16,7 +16,17 @@ from starlette.types import Scope
 from assay.clock import Clock
 from assay.gateway.headers import UNKNOWN, Headers, Hosts, Peer, Proxies, check_framing, key_of
 from assay.gateway.protocol import note_known
-from assay.gateway.quotas import LONGEST_BODY, LONGEST_UNKNOWN_BODY, BodyReader, BodyRoom, Rates, TokenFailures
+from assay.gateway.quotas import (
+    LONGEST_BODY,
+    LONGEST_UNKNOWN_BODY,
+    BodyReader,
+    BodyRoom,
+    RateCounter,
+    SharedCounts,
+    TokenFailures,
+    rates_of,
+    spend,
+)
 from assay.gateway.refusal import RequestRefused
 from assay.settings import Settings
 
@@ -55,7 +65,7 @@ class Front:
     """Checks requests and refuses those that fail. Used from one event loop."""
 
     def __init__(
-        self, *, hosts: Hosts, proxies: Proxies, rates: Rates, failures: TokenFailures, room: BodyRoom
+        self, *, hosts: Hosts, proxies: Proxies, rates: RateCounter, failures: TokenFailures, room: BodyRoom
     ) -> None:
         self._hosts = hosts
         self._proxies = proxies
@@ -72,16 +82,18 @@ class Front:
         *,
         origins: Collection[str] = (),
         failures: TokenFailures | None = None,
+        counts: SharedCounts | None = None,
     ) -> Self:
         """Make the checks from the settings, for a server with these names besides those of this machine.
 
         Pages of `origins` may use it too. `failures`: a counter of invalid tokens that is shared with something else.
+        `counts`: where all servers of a store count requests together; None: this process counts by itself.
         """
         return cls(
             hosts=Hosts(names, origins),
             proxies=Proxies(settings.server_trusted_proxies),
-            rates=Rates(clock, settings.server_requests_per_minute),
-            failures=failures or TokenFailures(clock),
+            rates=rates_of(clock, settings.server_requests_per_minute, counts, kind="requests"),
+            failures=failures or TokenFailures(clock, counts),
             room=BodyRoom(),
         )
 
@@ -129,13 +141,13 @@ class Front:
             note_known(scope)
         elif not public:
             if shown.token is not None:
-                self._failures.count(key_of(arrival.peer.address), shown.token)
+                await self._failures.count(key_of(arrival.peer.address), shown.token)
             raise _unknown()
         return caller
 
-    def spend(self, arrival: Arrival, caller: KnownCaller) -> None:
+    async def spend(self, arrival: Arrival, caller: KnownCaller) -> None:
         """Count a request of a known caller; refuse it (429) when there were too many."""
-        self._rates.spend(caller.token or key_of(arrival.peer.address))
+        await spend(self._rates, caller.token or key_of(arrival.peer.address))
 
     def body_reader(self, arrival: Arrival, caller: KnownCaller | None) -> BodyReader:
         """Return a reader of the body: within the caller's share of memory, and small for an unknown caller."""

@@ -1,21 +1,26 @@
 """How often a caller may ask, and how much memory the bodies of requests may take.
 
 - How often: requests a minute for each caller, failed tokens for each address and token.
+- The same over all servers that share a store.
 - How long a body may be, and how much memory all bodies may take together.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import math
 import threading
 from collections import Counter, OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple, Protocol
 
 from starlette.types import Message, Receive
 
 from assay.clock import Clock
 from assay.gateway.headers import Headers
 from assay.gateway.refusal import RequestRefused
+from assay.records.coordination import Granted
 
 # --- How often: requests a minute for each caller, failed tokens for each address and token ---
 
@@ -27,28 +32,47 @@ FAILURES_PER_TOKEN = 20
 """Uses of one invalid token in a minute, from any address."""
 
 
-class Rates:
+class RateCounter(Protocol):
     """Limits requests per minute for each caller; a quarter of them may come at once."""
 
+    @property
+    def per_minute(self) -> int:
+        """Requests that a caller may send in a minute."""
+        ...
+
+    async def count(self, caller: str) -> float:
+        """Count one request of a caller; return the seconds to wait if it may not be made now, else 0."""
+        ...
+
+
+async def spend(rates: RateCounter, caller: str) -> None:
+    """Count one request; refuse it (429) when the caller has sent too many."""
+    wait = await rates.count(caller)
+    if wait > 0:
+        seconds = str(math.ceil(wait))
+        raise RequestRefused(
+            429,
+            "too_many_requests",
+            f"this caller may send {rates.per_minute} requests a minute",
+            remedy=f"Go on in {seconds} s, or set server.requests_per_minute higher.",
+            headers={"Retry-After": seconds},
+        )
+
+
+class Rates:
+    """Counts the requests of this process."""
+
     def __init__(self, clock: Clock, per_minute: int) -> None:
+        self.per_minute = per_minute
         self._clock = clock
         self._per_second = per_minute / 60.0
-        self._size = max(per_minute / 4.0, 1.0)
+        self._size = _burst_of(per_minute)
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def spend(self, caller: str) -> None:
-        """Count one request; refuse it when the bucket is empty."""
-        wait = self.take(caller)
-        if wait > 0:
-            seconds = str(math.ceil(wait))
-            raise RequestRefused(
-                429,
-                "too_many_requests",
-                f"this caller may send {self._per_second * 60:.0f} requests a minute",
-                remedy=f"Go on in {seconds} s, or set server.requests_per_minute higher.",
-                headers={"Retry-After": seconds},
-            )
+    async def count(self, caller: str) -> float:
+        """Count one request of a caller; return the seconds to wait if it may not be made now, else 0."""
+        return self.take(caller)
 
     def take(self, caller: str) -> float:
         """Take one from a caller's bucket; return the seconds to wait if it is empty, else 0."""
@@ -63,6 +87,102 @@ class Rates:
         return wait
 
 
+def _burst_of(per_minute: int) -> float:
+    """Return how many requests may come at once."""
+    return max(per_minute / 4.0, 1.0)
+
+
+# --- The same over all servers that share a store ---
+#
+# Each server takes a few requests at a time from the caller's bucket in the store, and spends them by itself: a
+# twentieth of what may come at once, so that a busy caller costs one question to the store for many requests. What was
+# taken and not spent is dropped after a few seconds. So all servers together let through what one would, and no more.
+
+BATCHES = 20
+"""Into how many parts a full bucket is divided."""
+SPENT_WITHIN_S = 10.0
+"""Seconds after which requests that were taken and not spent are dropped."""
+
+
+class TakeShared(Protocol):
+    """Takes requests from a bucket in the store."""
+
+    def __call__(self, bucket: str, *, wanted: int, size: float, per_second: float) -> Granted:
+        """Take up to `wanted` requests from a bucket that holds at most `size` and fills at a rate."""
+        ...
+
+
+class SharedCounts(NamedTuple):
+    """The store's counts, and how this server asks it."""
+
+    take: TakeShared
+    run: Callable[[Callable[[], Granted]], Awaitable[Granted]]
+    """Runs a call off the event loop."""
+
+
+class _Allowance(NamedTuple):
+    """Requests that this server has taken and may still let through."""
+
+    left: int
+    until: float
+
+
+class SharedRates:
+    """Counts the requests of all servers. Used from one event loop."""
+
+    def __init__(self, clock: Clock, per_minute: int, counts: SharedCounts, *, kind: str) -> None:
+        """`kind`: what is counted, so that two limits of one caller are apart."""
+        self.per_minute = per_minute
+        self._clock = clock
+        self._counts = counts
+        self._kind = kind
+        self._size = _burst_of(per_minute)
+        self._batch = max(int(self._size / BATCHES), 1)
+        self._allowances: OrderedDict[str, _Allowance] = OrderedDict()
+        self._asking: dict[str, asyncio.Lock] = {}
+
+    async def count(self, caller: str) -> float:
+        """Count one request of a caller; return the seconds to wait if it may not be made now, else 0."""
+        # The store keeps no token and no address, only the hash.
+        bucket = hashlib.sha256(f"{self._kind}\x00{caller}".encode("utf-8", "surrogatepass")).hexdigest()
+        if self._spend(bucket):
+            return 0.0
+        turn = self._asking.setdefault(bucket, asyncio.Lock())
+        async with turn:
+            # Another request of the same caller may have asked the store meanwhile.
+            wait = 0.0 if self._spend(bucket) else await self._ask(bucket)
+        if not turn.locked():
+            self._asking.pop(bucket, None)
+        return wait
+
+    def _spend(self, bucket: str) -> bool:
+        """Spend one of the requests that were taken; return whether there was one."""
+        found = self._allowances.get(bucket)
+        if found is None or found.left < 1 or self._clock.monotonic() >= found.until:
+            return False
+        self._allowances[bucket] = found._replace(left=found.left - 1)
+        return True
+
+    async def _ask(self, bucket: str) -> float:
+        def take() -> Granted:
+            per_second = self.per_minute / 60.0
+            return self._counts.take(bucket, wanted=self._batch, size=self._size, per_second=per_second)
+
+        granted = await self._counts.run(take)
+        if not granted.requests:
+            return granted.wait_s
+        self._allowances[bucket] = _Allowance(granted.requests - 1, self._clock.monotonic() + SPENT_WITHIN_S)
+        self._allowances.move_to_end(bucket)
+        if len(self._allowances) > MOST_KNOWN:
+            self._allowances.popitem(last=False)
+        return 0.0
+
+
+def rates_of(clock: Clock, per_minute: int, counts: SharedCounts | None, *, kind: str) -> RateCounter:
+    """Return what counts requests: over all servers if they share counts, else in this process."""
+    return Rates(clock, per_minute) if counts is None else SharedRates(clock, per_minute, counts, kind=kind)
+
+
 class TokenFailures:
     """Limits attempts with invalid tokens, by address and by token.
 
@@ -70,14 +190,15 @@ class TokenFailures:
     proxy or a shared connection.
     """
 
-    def __init__(self, clock: Clock) -> None:
-        self._addresses = Rates(clock, FAILURES_PER_MINUTE)
-        self._tokens = Rates(clock, FAILURES_PER_TOKEN)
+    def __init__(self, clock: Clock, counts: SharedCounts | None = None) -> None:
+        """`counts`: where all servers count together; None: this process counts by itself."""
+        self._addresses = rates_of(clock, FAILURES_PER_MINUTE, counts, kind="failures of an address")
+        self._tokens = rates_of(clock, FAILURES_PER_TOKEN, counts, kind="failures of a token")
 
-    def count(self, address: str, token: str) -> None:
+    async def count(self, address: str, token: str) -> None:
         """Count an invalid token; refuse with 429 when there were too many."""
         digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
-        wait = max(self._addresses.take(address), self._tokens.take(digest))
+        wait = max(await self._addresses.count(address), await self._tokens.count(digest))
         if wait > 0:
             seconds = str(math.ceil(wait))
             raise RequestRefused(

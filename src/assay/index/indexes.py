@@ -366,7 +366,11 @@ class Folding:
             if model is None or work.vectors.count(model) <= self._options.exact_below:
                 return
             dimension = work.vectors.page(model, limit=1).vectors.shape[1]
-        self._store.build_vector_index(scope, model, dimension)
+        # Each machine folds its own files; the database's index is built by one of them. When that one dies, whoever
+        # folds next builds it.
+        with self._store.leases.holding(f"vector-index:{scope.tenant}") as lease:
+            if lease is not None:
+                self._store.build_vector_index(scope, model, dimension)
 
 
 # --- Collecting the status for `index status` and health ---

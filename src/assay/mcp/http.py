@@ -31,12 +31,13 @@ from assay.clock import Clock, SystemClock
 from assay.gateway import serving
 from assay.gateway.front import Arrival, Credentials, Front, bearer_token, decode_headers
 from assay.gateway.headers import Headers, is_loopback
-from assay.gateway.quotas import LONGEST_BODY, replay_body
+from assay.gateway.quotas import LONGEST_BODY, SharedCounts, replay_body
 from assay.gateway.refusal import RequestRefused
 from assay.gateway.serving import listen, need_token
 from assay.mcp.server import GRANT
 from assay.mcp.sessions import SESSIONS, McpSessions, Session
 from assay.settings import Settings
+from assay.storage import Store
 
 __all__ = [
     "LONGEST_BODY",
@@ -107,7 +108,7 @@ class McpGuard:
         shown = bearer_token(arrival.headers) or Credentials(None)
         caller = await self._front.identify(scope, arrival, shown, self._find_caller)
         assert caller is not None, "only public addresses have callers that are not known"  # noqa: S101
-        self._front.spend(arrival, caller)
+        await self._front.spend(arrival, caller)
         grant = caller.grant._replace(scope=replace(caller.grant.scope, via=f"mcp {arrival.peer.address}"))
         scope.update({GRANT: grant, "user": _user(_owner(grant))})
         return arrival, caller
@@ -233,9 +234,14 @@ async def _refuse(problem: RequestRefused, send: Send) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-def front_of(settings: Settings, names: Collection[str], clock: Clock) -> Front:
+def front_of(settings: Settings, names: Collection[str], clock: Clock, counts: SharedCounts | None = None) -> Front:
     """Return the checks of a server that serves MCP alone, under this machine's own names and these."""
-    return Front.of(settings, names, clock, origins=settings.mcp_allowed_origins)
+    return Front.of(settings, names, clock, origins=settings.mcp_allowed_origins, counts=counts)
+
+
+def counts_of(store: Store) -> SharedCounts | None:
+    """Return where all servers of a store count requests together; None: each counts by itself."""
+    return SharedCounts(store.take_from_limit, to_thread.run_sync) if store.is_shared else None
 
 
 def build_guard(
@@ -246,10 +252,11 @@ def build_guard(
     names: Collection[str] = (),
     clock: Clock | None = None,
     front: Front | None = None,
+    counts: SharedCounts | None = None,
 ) -> McpGuard:
     """Build the application to serve, under this machine's own names and those given.
 
-    `front`: the checks of the server it is mounted in; None: checks of its own.
+    `front`: the checks of the server it is mounted in; None: checks of its own, with requests counted in `counts`.
     """
     clock = clock or SystemClock()
     app = server.streamable_http_app(
@@ -261,7 +268,7 @@ def build_guard(
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
     if front is None:
-        front = front_of(settings, names, clock)
+        front = front_of(settings, names, clock, counts)
     else:
         front = front.for_origins(names, settings.mcp_allowed_origins)
     sessions = McpSessions(clock, settings.mcp_sessions_per_principal)

@@ -51,7 +51,8 @@ def serve_http(settings: Settings, where: Where, *, read_only: bool, note: Calla
         alone = http.is_loopback(where.host) and not settings.server_trusted_proxies
         here = Everybody(grant) if token is None and alone else None
         authoriser = stored.or_else(here if token is None else OneToken(token, grant))
-        app = http.build_guard(build_server(host), authoriser, settings, names=(where.host, *where.names))
+        names, counts = (where.host, *where.names), http.counts_of(host.engine.store)
+        app = http.build_guard(build_server(host), authoriser, settings, names=names, counts=counts)
         note(f"Serving MCP at {http.address_of(at)}; end it with Ctrl-C.")
         anyio.run(http.serve, app, settings, at)
 

@@ -2,20 +2,22 @@
 
 Vectors of two models are never compared, so until the switch a search runs without the vector channel and reports that.
 Batches are embedded outside the lock and each is durable when written: a run that is started again continues where the
-last one stopped. Two processes that re-embed at once write the same vectors.
+last one stopped. In the background one process of all that share the store does it, by a lease; when it dies, another
+goes on. Two that are asked to at once write the same vectors.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from assay.embedding.protocol import Embedder
-from assay.errors import AssayError
+from assay.errors import AssayError, StoreBusy
 from assay.hashing import content_hash
 from assay.records import Scope
-from assay.storage import Store, Work
+from assay.storage import HeldLease, Store, Work
 from assay.storage.repositories.vectors import NumberedVector, Unembedded
 from assay.text.chunking import build_embedding_text
 
@@ -54,16 +56,18 @@ def reembed(
     *,
     progress: Progress | None = None,
     stopped: Callable[[], bool] = lambda: False,
+    lease: HeldLease | None = None,
 ) -> ModelState:
-    """Embed all that is missing. `stopped` is called between batches."""
+    """Embed all that is missing. `stopped` is called between batches; with a `lease`, each write needs it."""
     model = embedder.model
     while not stopped():
         with store.reading(scope) as work:
             rows = work.vectors.missing(model, limit=BATCH)
         if not rows:
-            return _switch(store, scope, model)
+            return _switch(store, scope, model, lease)
         made = _embed_rows(embedder, rows)
         with store.writing(scope) as work:
+            _check_lease(work, lease)
             state = _keep(work, model, made)
         if progress is not None:
             progress(state)
@@ -87,8 +91,14 @@ def _keep(work: Work, model: str, made: Sequence[NumberedVector]) -> ModelState:
     return model_state(work, model)
 
 
-def _switch(store: Store, scope: Scope, model: str) -> ModelState:
+def _check_lease(work: Work, lease: HeldLease | None) -> None:
+    if lease is not None:
+        lease.check(work)
+
+
+def _switch(store: Store, scope: Scope, model: str, lease: HeldLease | None) -> ModelState:
     with store.writing(scope) as work:
+        _check_lease(work, lease)
         if work.vectors.active() != model:
             old = [name for name in work.vectors.models() if name != model]
             work.vectors.activate(model)
@@ -98,11 +108,24 @@ def _switch(store: Store, scope: Scope, model: str) -> ModelState:
         return model_state(work, model)
 
 
-class BackgroundReembedding:
-    """At most one thread that re-embeds; it never keeps a process alive and never raises into it."""
+LOOK_AGAIN_S = 2.0
+"""Seconds between two looks at whether the process that re-embeds has ended or died."""
 
-    def __init__(self, store: Store, embedder: Embedder) -> None:
+
+def lease_of(scope: Scope) -> str:
+    """Return the name of the lease of re-embedding a tenant."""
+    return f"reembed:{scope.tenant}"
+
+
+class BackgroundReembedding:
+    """At most one thread that re-embeds; it never keeps a process alive and never raises into it.
+
+    While another process that shares the store is at it, the thread waits for that to end, and goes on if it died.
+    """
+
+    def __init__(self, store: Store, embedder: Embedder, *, look_again_s: float = LOOK_AGAIN_S) -> None:
         self._store = store
+        self._look_again_s = look_again_s
         self._embedder = embedder
         self._stop = threading.Event()
         self._lock = threading.Lock()
@@ -140,7 +163,23 @@ class BackgroundReembedding:
 
     def _run(self, scope: Scope) -> None:
         try:
-            reembed(self._store, scope, self._embedder, stopped=self._stop.is_set)
+            while not self._stop.is_set() and not self._take_turn(scope):
+                self._stop.wait(self._look_again_s)
             self.problem = None
         except AssayError as problem:
             self.problem = str(problem)
+
+    def _take_turn(self, scope: Scope) -> bool:
+        """Re-embed if no other process is at it; return whether nothing is left to do."""
+        # A process that was slow may find that another has taken its place: it waits like everybody else then.
+        with suppress(StoreBusy), self._store.leases.holding(lease_of(scope)) as lease:
+            if lease is not None:
+                reembed(
+                    self._store,
+                    scope,
+                    self._embedder,
+                    stopped=lambda: self._stop.is_set() or lease.lost,
+                    lease=lease,
+                )
+        with self._store.reading(scope) as work:
+            return not model_state(work, self._embedder.model).needed

@@ -28,6 +28,7 @@ The store and its users:
 - `evidence`: rows of the evidence store: queries, judgments, results, feedback, changes and audit entries.
 - `flags`: feature flags, and the ladder by which a change is tested and promoted.
 - `access`: grants, tokens, sign-ins and owners of files.
+- `coordination`: what several servers over one store agree on: leases, limits, live questions.
 - `maintenance`: checkpoints, retention, rescanning for secrets, erasing and the audit log.
 - `store_audits`: audits of memory stores that other tools wrote, repair plans and their results.
 - `scope`: which rows a call may read and write, and ids that sort by time.

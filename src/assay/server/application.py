@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -31,8 +32,6 @@ from assay.server.services import Services
 
 # --- Start and end of the server ---
 
-FINISH_S = 20.0
-"""Seconds that work whose caller has disconnected may take after the server is stopped."""
 _log = logging.getLogger(__name__)
 
 
@@ -46,7 +45,9 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         for enter in services.alongside:
             await held.enter_async_context(enter())
         yield
-    left = await services.finish(FINISH_S)
+        # Other processes follow live questions, so they are finished before this one stops answering its peers.
+        await asyncio.to_thread(services.live.finish, services.finish_s)
+    left = await services.finish(services.finish_s)
     services.interrupted += [("", "streamed work")] * left
     if services.interrupted:
         await services.run(partial(record_interrupted, services))
@@ -146,7 +147,7 @@ def build(
     app = application(services, pages=pages)
     local = Grant(services.own_scope, Access.OPERATOR) if open_to_this_machine else None
     clock = services.clock
-    front = Front.of(services.settings, names, clock, failures=services.failures)
+    front = Front.of(services.settings, names, clock, failures=services.failures, counts=services.counts)
     gates = Gates(
         front=front,
         callers=Callers(services.stored_tokens, services.sign_ins, local),

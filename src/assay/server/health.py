@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from assay.access import acts
+from assay.errors import ServerBusy
 from assay.server.routing import Asked, Resource, Result
 
 RESOURCE = Resource("", "health")
@@ -17,7 +18,7 @@ class Alive(Result):
 
 
 class Ready(Result):
-    """The store can be read."""
+    """The store can be read, and the server is not being stopped."""
 
     status: str
     store: str
@@ -32,7 +33,9 @@ async def get_liveness(asked: Asked) -> Alive:  # noqa: ARG001 - a busy server l
 
 @RESOURCE.get("/readyz", acts.SERVER_PROBE)
 def get_readiness(asked: Asked) -> Ready:
-    """Whether the store can be read; 503 when it cannot."""
+    """Whether requests may be sent here: 503 when the store cannot be read, or the server is being stopped."""
+    if asked.services.draining:
+        raise ServerBusy("this server is being stopped", remedy="Send requests to another one.")
     store = asked.engine.store
     with store.reading(asked.services.own_scope) as work:
         work.meta.get("epoch")

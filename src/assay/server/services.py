@@ -24,8 +24,9 @@ from assay.access import Grant, Policy, StoredTokens, Tokens
 from assay.clock import Clock
 from assay.cpu_budget import CpuBudget, apply_budget
 from assay.errors import ServerBusy
-from assay.gateway.quotas import TokenFailures
+from assay.gateway.quotas import SharedCounts, TokenFailures
 from assay.records import Scope
+from assay.server.shared_questions import SharedQuestions
 from assay.server.streaming import EventStreams, LiveQuestions, Peers
 
 if TYPE_CHECKING:
@@ -191,6 +192,8 @@ SIGNED_IN = "assay.signed_in"
 """Key in the request's scope: whether the caller is a browser that signed in, and can sign out."""
 REQUEST_ID = "assay.request_id"
 """Key in the request's scope: the id of the request."""
+FINISH_S = 20.0
+"""Seconds that work whose caller has disconnected may take after the server is stopped."""
 PAGES = 2
 """Threads for pages."""
 LONG = 4
@@ -224,15 +227,23 @@ class Services:
         *,
         waiting: int = WAITING,
         peers: Peers | None = None,
+        finish_s: float = FINISH_S,
     ) -> None:
         self.engine = engine
         self.settings = settings
         self.tokens = Tokens(engine.store, engine.clock)
         self.sign_ins = wiring.sign_ins_of(settings, engine.store, engine.clock)
         self.metrics = ServerMetrics()
-        self.failures = TokenFailures(engine.clock)
+        store = engine.store
+        self.counts = SharedCounts(store.take_from_limit, self.run) if store.is_shared else None
+        """Where all servers count requests together; None: this one counts by itself."""
+        self.failures = TokenFailures(engine.clock, self.counts)
         """Counts invalid tokens in a header, a cookie or the login form."""
-        self.live = LiveQuestions(engine.store.ids, peers)
+        self.live = LiveQuestions(store.ids, peers, SharedQuestions(store) if store.is_shared else None)
+        self.finish_s = finish_s
+        """Seconds that work without a waiting caller may take after the server is stopped."""
+        self.draining = False
+        """Whether the server is being stopped: it answers, and asks callers to go elsewhere."""
         self.streams = EventStreams()
         """The open event streams."""
         self.under_way: dict[str, str] = {}
@@ -267,6 +278,10 @@ class Services:
     def stored_tokens(self) -> StoredTokens:
         """Authenticates callers by the tokens in the store."""
         return StoredTokens(self.engine.store, self.engine.clock)
+
+    def drain(self) -> None:
+        """Turn unready: whoever distributes requests sends no more, and connections are closed after an answer."""
+        self.draining = True
 
     def cut_off(self, request_id: str) -> None:
         """Record that a request was not answered completely."""

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import gc
 import multiprocessing
@@ -17,10 +18,12 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from types import FrameType
 from typing import NamedTuple
 
 import anyio
@@ -32,7 +35,7 @@ from assay.errors import RunFailed
 from assay.gateway import serving
 from assay.gateway.serving import address_of, listen, need_token
 from assay.server.application import Mount, build
-from assay.server.services import Services
+from assay.server.services import FINISH_S, Services
 from assay.server.streaming import Peers
 from assay.settings import Settings
 
@@ -41,6 +44,7 @@ __all__ = [
     "address_of",
     "listen",
     "listen_together",
+    "make_server",
     "make_server_config",
     "need_token",
     "run",
@@ -49,9 +53,6 @@ __all__ = [
 
 
 # --- The socket and the server ---
-
-GOODBYE_S = 10
-"""Seconds that open requests may take after the server is stopped."""
 
 
 def listen_together(host: str, port: int, count: int) -> list[socket.socket]:
@@ -71,43 +72,83 @@ def listen_together(host: str, port: int, count: int) -> list[socket.socket]:
 
 def make_server_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
     """Return uvicorn's configuration for the application."""
-    return serving.make_config(app, settings, goodbye_s=GOODBYE_S)
+    return serving.make_config(app, settings, goodbye_s=settings.server_stop_s)
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, with a callback that runs at shutdown before it waits for open connections."""
+    """uvicorn's server, which turns unready before it stops, and ends event streams when it does."""
 
-    def __init__(self, config: uvicorn.Config, on_stop: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        on_stop: Callable[[], None],
+        *,
+        on_drain: Callable[[], None] = lambda: None,
+        drain_s: float = 0.0,
+    ) -> None:
+        """`on_drain` is called at the first signal, `on_stop` when connections are refused, `drain_s` later.
+
+        Ctrl-C, or a second signal, does not wait.
+        """
         super().__init__(config)
         self._on_stop = on_stop
+        self._on_drain = on_drain
+        self._drain_s = drain_s
+        self._draining = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve."""
+        self._loop = asyncio.get_running_loop()
+        await super().startup(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Turn unready, and stop: after a while when asked by SIGTERM, else at once."""
+        self._on_drain()
+        stop = partial(super().handle_exit, sig, frame)
+        if self._loop is None or self._draining or not self._drain_s or sig != signal.SIGTERM:
+            stop()
+            return
+        self._draining = True
+        self._loop.call_soon_threadsafe(self._loop.call_later, self._drain_s, stop)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Call `on_stop`, then wait for open requests."""
+        self._on_drain()
         self._on_stop()
         await super().shutdown(sockets)
 
 
-def run(app: ASGIApp, settings: Settings, at: socket.socket, on_stop: Callable[[], None]) -> None:
-    """Serve until stopped (Ctrl-C, SIGTERM), with uvloop if it is installed.
-
-    `on_stop` is called on the event loop at the beginning of the shutdown.
-    """
-    anyio.run(serve, app, settings, at, on_stop, backend_options={"use_uvloop": find_spec("uvloop") is not None})
+def run(app: ASGIApp, services: Services, at: socket.socket) -> None:
+    """Serve until stopped (Ctrl-C, SIGTERM), with uvloop if it is installed."""
+    anyio.run(serve, app, services, at, backend_options={"use_uvloop": find_spec("uvloop") is not None})
 
 
-async def serve(app: ASGIApp, settings: Settings, at: socket.socket, on_stop: Callable[[], None]) -> None:
+async def serve(app: ASGIApp, services: Services, at: socket.socket) -> None:
     """Serve until stopped, on the running event loop."""
-    await Server(make_server_config(app, settings), on_stop).serve(sockets=[at])
+    await make_server(app, services).serve(sockets=[at])
+
+
+def make_server(app: ASGIApp, services: Services) -> Server:
+    """Return the server of an application, with the patience of the settings."""
+    settings = services.settings
+    return Server(
+        make_server_config(app, settings),
+        services.streams.stop,
+        on_drain=services.drain,
+        drain_s=settings.server_drain_s,
+    )
 
 
 # --- Several processes on one socket ---
 #
-# Each process opens the store for itself; what one writes the others see. A process that dies is replaced. Request
-# rates and cached tokens are kept by each process separately; live questions are shown by all of them (`Peers`). With
+# Each process opens the store for itself; what one writes the others see. A process that dies is replaced. Over a
+# SQLite file request rates are kept by each process separately, over PostgreSQL by all together
+# (`design/several-servers.md`); live questions are shown by all of them (`Peers`). With
 # as many processes as cores, each process is bound to one core (`design/worker-processes-and-cores.md`).
 
-PROCESS_GOODBYE_S = 40.0
-"""Seconds that a process may take to end before it is killed."""
+PROCESS_GOODBYE_S = 10.0
+"""Seconds that a process may take to end before it is killed, besides what its work may take."""
 MOST_DEATHS = 10
 """Processes that may die before the whole server stops."""
 TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8
@@ -140,7 +181,7 @@ def serve_here(how: Serving, at: socket.socket, begun: Begun) -> None:
         app = build(services, open_to_this_machine=how.open_here, names=how.names, secret=how.secret, mount=how.mount)
         _exempt_loaded_objects()
         begun()
-        run(app, how.settings, at, services.streams.stop)
+        run(app, services, at)
 
 
 def _return_freed_memory() -> None:
@@ -185,7 +226,8 @@ def serve_together(how: Serving, at: Sequence[socket.socket], begun: Begun) -> N
             begun()
             _replace_dead(shared, seats, running)
         finally:
-            _end(running)
+            settings = how.settings
+            _end(running, settings.server_drain_s + settings.server_stop_s + FINISH_S + PROCESS_GOODBYE_S)
 
 
 class _Seat(NamedTuple):
@@ -245,10 +287,10 @@ def _replace_dead(how: Serving, seats: Sequence[_Seat], running: list[BaseProces
     raise RunFailed(f"{MOST_DEATHS} serving processes died", remedy="Look at what they wrote, or use --workers 1.")
 
 
-def _end(running: list[BaseProcess]) -> None:
+def _end(running: list[BaseProcess], patience_s: float) -> None:
     for process in running:
         process.terminate()
     for process in running:
-        process.join(PROCESS_GOODBYE_S)
+        process.join(patience_s)
         if process.is_alive():
             process.kill()

@@ -12,6 +12,7 @@ import json
 import logging
 import socket
 import threading
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
@@ -113,15 +114,17 @@ class EventFeed(_Wakes):
         self.closed = False
         """Whether the work has ended; no event follows."""
 
-    def add(self, name: str, data: dict[str, Any], *, place: int | None = None) -> None:
-        """Append an event and wake the readers; beyond the limit the oldest event goes.
+    def add(self, name: str, data: dict[str, Any], *, place: int | None = None) -> FeedEvent:
+        """Append an event and wake the readers; beyond the limit the oldest event goes. Return it.
 
         `place`: where the event is in the feed that this one is a copy of; places follow each other.
         """
         with self._lock:
             self._added = self._added + 1 if place is None else place
-            self._events.append(FeedEvent(self._added, name, data))
+            event = FeedEvent(self._added, name, data)
+            self._events.append(event)
         self.wake_all()
+        return event
 
     def close(self) -> None:
         """Mark the feed as complete, and wake the readers."""
@@ -202,7 +205,7 @@ def as_sent(name: str, data: dict[str, Any], *, place: int | None = None) -> Ser
     return ServerSentEvent(body, event=name, id=None if place is None else str(place), sep="\n")
 
 
-Tell = Callable[[str, dict[str, Any]], None]
+Tell = Callable[[str, dict[str, Any]], object]
 """Sends one event: its name and its data. Called from the thread of the work."""
 Work = Callable[[Tell], None]
 T = TypeVar("T")
@@ -324,13 +327,15 @@ def _encode_line(line: Line) -> bytes:
 #
 # The events of a question are an `EventFeed`, so a browser that reconnects or comes late gets the events it has not
 # seen. The number of questions that run at once, and of those kept, is limited. A question that another serving process
-# answers is followed there (`Peers`) and copied as it goes on.
+# answers is followed there (`Peers`), one of another machine through the store (`SharedQuestions`), and copied as it
+# goes on.
 
 AT_ONCE = 4
 """Questions that are answered at the same time."""
 REMEMBERED = 200
 """Questions whose events are kept, the newest."""
 LOST = "The process that answered this question ended before the answer was ready. Ask again."
+STOPPED = "The server was stopped before the answer was ready. Ask again."
 _log = logging.getLogger(__name__)
 
 Answering = Callable[[Listen], ResearchAnswer]
@@ -356,12 +361,37 @@ class LiveQuestion:
         return self.feed.closed
 
 
-class LiveQuestions:
-    """The questions of one server; `peers`: the other processes that serve beside this one."""
+class Elsewhere(Protocol):
+    """Where other servers look for live questions."""
 
-    def __init__(self, ids: IdFactory, peers: Peers | None = None) -> None:
+    def begin(self, tenant: str, ticket: str, question: str) -> None:
+        """Tell that a question is being answered here."""
+        ...
+
+    def add(self, tenant: str, ticket: str, event: FeedEvent) -> None:
+        """Tell an event of it."""
+        ...
+
+    def end(self, tenant: str, ticket: str, *, log_id: str, problem: str) -> None:
+        """Tell how it ended; again, if it ended otherwise than was told before."""
+        ...
+
+    def ask(self, tenant: str, ticket: str) -> Iterator[Line]:
+        """Yield the lines about a question of another server as they come; none if nobody has it."""
+        ...
+
+
+class LiveQuestions:
+    """The questions of one server.
+
+    `peers`: the other processes that serve beside this one. `elsewhere`: where servers on other machines look.
+    """
+
+    def __init__(self, ids: IdFactory, peers: Peers | None = None, elsewhere: Elsewhere | None = None) -> None:
         self._ids = ids
         self.peers = peers
+        self._elsewhere = elsewhere
+        self._threads: dict[str, threading.Thread] = {}
         self._known: dict[str, LiveQuestion] = {}
         self._copies: dict[str, LiveQuestion] = {}
         self._lock = threading.Lock()
@@ -375,12 +405,36 @@ class LiveQuestions:
             place = "" if self.peers is None else f"-{self.peers.number}"
             live = LiveQuestion(ticket=f"{self._ids.new('ask')}{place}", scope=scope, question=question)
             _remember(self._known, live)
-        threading.Thread(target=self._answer, args=(live, answering), name="assay-ask", daemon=True).start()
+            thread = threading.Thread(target=self._answer, args=(live, answering), name="assay-ask", daemon=True)
+            self._threads = {ticket: begun for ticket, begun in self._threads.items() if begun.is_alive()}
+            self._threads[live.ticket] = thread
+        if self._elsewhere is not None:
+            self._elsewhere.begin(scope.tenant, live.ticket, question)
+        thread.start()
         return live
+
+    def finish(self, deadline_s: float) -> None:
+        """Wait for questions that other servers may follow; tell them of those that did not end in time.
+
+        A server that shares its store with no other machine does not wait: nobody could read the answer.
+        """
+        if self._elsewhere is None:
+            return
+        ends = time.monotonic() + deadline_s
+        for ticket, thread in list(self._threads.items()):
+            if thread.is_alive():
+                thread.join(max(ends - time.monotonic(), 0.0))
+            if thread.is_alive():
+                self._elsewhere.end(self._known[ticket].scope.tenant, ticket, log_id="", problem=STOPPED)
 
     def get(self, scope: Scope, ticket: str) -> LiveQuestion:
         """Return a question that the caller may see, following it in another process if needed."""
-        found = self._known.get(ticket) or self._copies.get(ticket) or self._copy_from_peer(scope, ticket)
+        found = (
+            self._known.get(ticket)
+            or self._copies.get(ticket)
+            or self._copy_from_peer(scope, ticket)
+            or self._copy_from_elsewhere(scope, ticket)
+        )
         if found is None or found.scope.tenant != scope.tenant:
             raise RecordNotFound(
                 "this question is no longer being answered",
@@ -404,7 +458,17 @@ class LiveQuestions:
         number = ticket.rpartition("-")[2]
         if self.peers is None or not (number.isascii() and number.isdigit()) or int(number) == self.peers.number:
             return None
-        lines = self.peers.ask(int(number), scope.tenant, ticket)
+        return self._copy_lines(scope, ticket, self.peers.ask(int(number), scope.tenant, ticket))
+
+    def _copy_from_elsewhere(self, scope: Scope, ticket: str) -> LiveQuestion | None:
+        """Return a copy of a question that a server on another machine answers."""
+        return (
+            None
+            if self._elsewhere is None
+            else self._copy_lines(scope, ticket, self._elsewhere.ask(scope.tenant, ticket))
+        )
+
+    def _copy_lines(self, scope: Scope, ticket: str, lines: Iterator[Line]) -> LiveQuestion | None:
         first = next(lines, None)
         if first is None:
             return None
@@ -417,10 +481,13 @@ class LiveQuestions:
             threading.Thread(target=_copy, args=(copy, lines), name="assay-copy", daemon=True).start()
         return copy
 
-    @staticmethod
-    def _answer(live: LiveQuestion, answering: Answering) -> None:
+    def _answer(self, live: LiveQuestion, answering: Answering) -> None:
+        tenant, elsewhere = live.scope.tenant, self._elsewhere
+
         def listen(event: StageEvent) -> None:
-            live.feed.add("stage", event.as_json())
+            added = live.feed.add("stage", event.as_json())
+            if elsewhere is not None:
+                elsewhere.add(tenant, live.ticket, added)
 
         try:
             answer = answering(listen)
@@ -432,6 +499,8 @@ class LiveQuestions:
             _log.exception("question %s failed", live.ticket)
             live.problem = "Assay itself failed; the server's log says more."
         finally:
+            if elsewhere is not None:
+                elsewhere.end(tenant, live.ticket, log_id=live.log_id, problem=live.problem)
             live.feed.close()
 
 

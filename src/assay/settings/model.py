@@ -156,8 +156,20 @@ class Settings(BaseSettings):
         "retention.query_days", "Days that searches and feedback stay before they are archived.", 90.0
     )
     retention_shadow_days: Amount = _setting("retention.shadow_days", "Days that shadow comparisons stay.", 30.0)
+    retention_every_hours: CountOrZero = _setting(
+        "retention.every_hours",
+        "Hours after which a server archives and removes what is older than that, for every tenant. 0: only `assay "
+        "retention` does.",
+        0,
+    )
     postgres_schema: Identifier = _setting(
         "postgres.schema", "The PostgreSQL schema that holds Assay's tables.", "assay"
+    )
+    statement_timeout_s: Amount = _setting(
+        "postgres.statement_timeout_s",
+        "Seconds after which PostgreSQL cancels one statement of a request; building indexes, migrations and "
+        "checkpoints may take longer.",
+        300.0,
     )
     postgres_programs: Place | None = _setting(
         "postgres.programs",
@@ -364,6 +376,14 @@ class Settings(BaseSettings):
     )
     server_long_request_cpu_s: Amount = _setting(
         "server.long_request_cpu_s", "The same for what takes long: evaluations, researched answers, analyses.", 900.0
+    )
+    server_drain_s: CountOrZero = _setting(
+        "server.drain_s",
+        "Seconds after SIGTERM in which a server still takes requests while /readyz says 503, so that a proxy notices.",
+        0,
+    )
+    server_stop_s: Count = _setting(
+        "server.stop_s", "Seconds that requests under way may take after a server is stopped, before they are cut.", 30
     )
     mcp_allowed_origins: Texts = _setting(
         "mcp.allowed_origins", "Origins of other pages that may use MCP over HTTP: http://localhost:6274.", ()

@@ -12,6 +12,7 @@
 - `tables`: the tables of the newest schema, as queries use them.
 - `rows`: conversion between records and rows, with column types and masking.
 - `full_text`: full-text search: which words of passages are stored, and how queries match them.
+- `leases`: background work that one process at a time does.
 - `query_log`: logs queries in group commits, so that a search does not wait for the disk.
 - `audit_chain`: the hash chain of the audit log.
 - `archives`: files of rows that left the store.
@@ -27,6 +28,7 @@
 from assay.storage.checkpoints.folder import Checkpoint, Restored
 from assay.storage.erasing import Marks
 from assay.storage.full_text import AllOf, AnyOf, Field, FullTextQuery, IndexPassage, Phrase, Prefix, Within
+from assay.storage.leases import HeldLease
 from assay.storage.opening import StoreOptions
 from assay.storage.query_log import LogStatus
 from assay.storage.repositories.access import FlagRow
@@ -61,6 +63,7 @@ __all__ = [
     "FolderCount",
     "Followed",
     "FullTextQuery",
+    "HeldLease",
     "IndexPassage",
     "IndexedRow",
     "LogStatus",

@@ -78,7 +78,7 @@ _POSTGRES: dict[str, tuple[type[AssayError], str]] = {
     "53": (StoreUnavailable, "The server is short of resources; raise its limits or lower `store.readers`."),
     "54": (BadValue, "Shorten or split the text."),
     "55P03": (StoreBusy, "Another session holds the lock; wait for it or raise `store.lock_timeout_s`."),
-    "57014": (StoreBusy, "The server cancelled the statement; wait or raise `store.lock_timeout_s`."),
+    "57014": (StoreBusy, "The server cancelled the statement; ask for less, or raise `postgres.statement_timeout_s`."),
     "40": (StoreBusy, "The server undid the transaction; repeat it."),
     "57": (StoreUnavailable, "The server is stopping or restarting; repeat when it is back."),
     "08": (StoreUnavailable, "Check that the server runs and that the address in --db or ASSAY_DB is right."),
@@ -370,6 +370,13 @@ class Backend(Protocol):
         """Open a transaction that is committed durably when the block ends, and rolled back if it raises.
 
         Writes of one tenant are done one after the other, so that the change log grows in the order of commits.
+        """
+        ...
+
+    def coordinating(self, *, durable: bool) -> AbstractContextManager[Connection]:
+        """Open a short transaction about the whole store that waits for no tenant's writes.
+
+        Not `durable`, it may be lost when the machine of the database crashes, and does not wait for its disk.
         """
         ...
 

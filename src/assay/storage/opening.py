@@ -31,6 +31,8 @@ _log = logging.getLogger(__name__)
 FIRST_WITH_ANSWERS = "0008"
 LAST_WITH_TEXTS = "0012"
 """Between these two schemas, stored answers could hold texts of tokens."""
+MIGRATION_WAIT_S = 3_600.0
+"""How long opening a PostgreSQL store waits for another process that migrates it."""
 SYSTEM = Scope(principal="assay")
 """The principal of actions of the store itself: opening, migrating, restoring."""
 
@@ -44,6 +46,8 @@ class StoreOptions:
     flush_interval_s: float = 0.2
     log_capacity: int = 20_000
     postgres_schema: str = "assay"
+    statement_timeout_s: float = 0.0
+    """Seconds after which PostgreSQL cancels a statement; 0: never."""
     checkpoint_folder: Path | None = None
     """Where checkpoints are kept. None: beside the SQLite file."""
     postgres_programs: Path | None = None
@@ -87,6 +91,7 @@ def open_postgres(address: str, how: OpenOptions) -> PostgresBackend:
         schema=how.options.postgres_schema,
         readers=how.options.readers,
         lock_timeout_s=how.options.lock_timeout_s,
+        statement_timeout_s=how.options.statement_timeout_s,
     )
     try:
         if not _is_ready(backend, how):
@@ -150,8 +155,9 @@ def _forget_token_texts(backend: SqliteBackend, how: OpenOptions) -> None:
 
 
 def _fill_or_migrate_schema(backend: PostgresBackend, how: OpenOptions) -> None:
-    # Writes are locked out: a row that an older program adds after the migration would not fit the tables.
-    with backend.restoring() as connection:
+    # Writes are locked out: a row that an older program adds after the migration would not fit the tables. Of several
+    # processes that open the store at once, one migrates it and the others wait, however long that takes.
+    with backend.restoring(wait_s=MIGRATION_WAIT_S) as connection:
         prepare_schema(backend, connection)
         found = history.revision(connection, within=backend.schema)
         if found != how.schema.newest:

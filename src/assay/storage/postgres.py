@@ -44,13 +44,19 @@ class PostgresBackend:
 
     name = "postgres"
 
-    def __init__(self, url: URL, *, schema: str, readers: int, lock_timeout_s: float) -> None:
+    def __init__(
+        self, url: URL, *, schema: str, readers: int, lock_timeout_s: float, statement_timeout_s: float = 0.0
+    ) -> None:
+        """`readers` connections are kept open, and as many more are opened when those are in use.
+
+        `statement_timeout_s`: seconds after which the server cancels a statement; 0: never.
+        """
         self.url = url
         self.schema = _schema_name(schema)
         self._owner = os.getpid()
         self._closed = False
         self.lock_timeout_ms = max(1, round(lock_timeout_s * 1000))
-        self._engine = _engine(url, schema, readers)
+        self._engine = _engine(url, schema, readers, wait_s=lock_timeout_s, statement_s=statement_timeout_s)
         self._readers = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
     @property
@@ -77,11 +83,26 @@ class PostgresBackend:
             yield connection
 
     @contextmanager
-    def restoring(self) -> Iterator[Connection]:
-        """Open a transaction that excludes writers: it waits for open writes, and later ones wait for it."""
+    def coordinating(self, *, durable: bool) -> Iterator[Connection]:
+        """A short transaction that takes no lock of a tenant; not `durable`, it does not wait for the disk."""
         self._check_usable()
         with translate_errors(self.place), self._engine.begin() as connection:
             connection.execute(text(f"SET LOCAL lock_timeout = {self.lock_timeout_ms}"))
+            if not durable:
+                connection.execute(text("SET LOCAL synchronous_commit = off"))
+            yield connection
+
+    @contextmanager
+    def restoring(self, *, wait_s: float | None = None) -> Iterator[Connection]:
+        """Open a transaction that excludes writers: it waits for open writes, and later ones wait for it.
+
+        `wait_s`: how long it waits at most; None: as long as a write does.
+        """
+        self._check_usable()
+        wait_ms = self.lock_timeout_ms if wait_s is None else max(1, round(wait_s * 1000))
+        with translate_errors(self.place), self._engine.begin() as connection:
+            connection.execute(text(f"SET LOCAL lock_timeout = {wait_ms}"))
+            lift_statement_timeout(connection)
             connection.execute(_TAKE_ALL, {"family": LOCK_FAMILY, "store": self.store_key})
             yield connection
 
@@ -90,7 +111,14 @@ class PostgresBackend:
         """Open a connection in autocommit mode, for statements that cannot run in a transaction."""
         self._check_usable()
         with translate_errors(self.place), self._engine.connect() as connection:
-            yield connection.execution_options(isolation_level="AUTOCOMMIT")
+            alone = connection.execution_options(isolation_level="AUTOCOMMIT")
+            # Building an index of a large table takes longer than any request may.
+            alone.execute(text("SET statement_timeout = 0"))
+            try:
+                yield alone
+            finally:
+                if not alone.invalidated:
+                    alone.execute(text("RESET statement_timeout"))
 
     @property
     def store_key(self) -> int:
@@ -124,6 +152,11 @@ class PostgresBackend:
                 f"{self.place} was opened by process {self._owner}, this is {os.getpid()}",
                 remedy="Open the store after forking, in each process.",
             )
+
+
+def lift_statement_timeout(connection: Connection) -> None:
+    """Let the statements of this transaction take as long as they need: copies of whole tables, migrations."""
+    connection.execute(text("SET LOCAL statement_timeout = 0"))
 
 
 def lock_key(schema: str, subject: str) -> int:
@@ -188,8 +221,11 @@ def prepare_schema(backend: PostgresBackend, connection: Connection) -> None:
     connection.execute(text(f"CREATE SCHEMA IF NOT EXISTS {name}"))
 
 
-def _engine(url: URL, schema: str, readers: int) -> Engine:
-    options = f"-csearch_path={schema},public -csynchronous_commit=on -cdefault_transaction_isolation=read\\ committed"
+def _engine(url: URL, schema: str, readers: int, *, wait_s: float, statement_s: float) -> Engine:
+    options = (
+        f"-csearch_path={schema},public -csynchronous_commit=on -cdefault_transaction_isolation=read\\ committed "
+        f"-cstatement_timeout={round(statement_s * 1000)}"
+    )
     try:
         from sqlalchemy.dialects.postgresql.base import ischema_names  # noqa: PLC0415 - see `rows.insert`
 
@@ -199,6 +235,7 @@ def _engine(url: URL, schema: str, readers: int) -> Engine:
             url,
             pool_size=readers,
             max_overflow=readers,
+            pool_timeout=wait_s,
             pool_pre_ping=True,
             connect_args={"options": options, "connect_timeout": CONNECT_TIMEOUT_S},
         )

@@ -165,6 +165,8 @@ MASKED: Mapping[str, tuple[str, ...]] = {
     "eval_results": ("per_query_results",),
     "judge_inputs": ("content",),
     "judge_verdicts": ("reason", "detail"),
+    "live_events": ("data",),
+    "live_questions": ("question", "problem"),
     "model_replies": ("reply",),
     "prompts": ("text", "note"),
     "research_sessions": ("question", "skip_reason"),
@@ -208,6 +210,8 @@ NOT_MASKED: Mapping[str, str] = {
     "traces": "ids and times",
     "access_tokens": "hashes of tokens",
     "login_sessions": "hashes of sessions",
+    "leases": "names of background work and of processes",
+    "shared_limits": "hashes of callers, and numbers",
     "request_keys": "answers that must be given again as they were; tokens are left out of them before",
 }
 """Why the other tables are not masked."""

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -83,6 +83,10 @@ class SqliteBackend:
                 if not isinstance(problem, IntegrityError):
                     self._writer.dispose()
                 raise
+
+    def coordinating(self, *, durable: bool) -> AbstractContextManager[Connection]:  # noqa: ARG002 - a file is durable
+        """One transaction like every other: a file has one writer anyway."""
+        return self.writing()
 
     @contextmanager
     def writer_file(self) -> Iterator[sqlite3.Connection]:

@@ -12,8 +12,11 @@ A write is durable when its `with` block ends without an error, and entirely abs
 from __future__ import annotations
 
 import atexit
+import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -22,13 +25,15 @@ from assay import cpu_budget
 from assay.clock import Clock
 from assay.errors import InputError, NotAStore, StoreBusy, StoreCorrupt, StoreNotFound
 from assay.records import FeedbackEvent, IdFactory, LoggedQuery, Scope
+from assay.records.coordination import Granted
 from assay.storage import consistency
 from assay.storage.backend import Backend, WriteLock
 from assay.storage.checkpoints.folder import Checkpoint, Restored
 from assay.storage.checkpoints.postgres import PostgresCheckpoints, table_folder
 from assay.storage.checkpoints.sqlite import SqliteCheckpoints, copy_folder, restore_over_damage
 from assay.storage.erasing import Erasing, Marks
-from assay.storage.opening import OpenOptions, StoreOptions, open_postgres, open_sqlite
+from assay.storage.leases import LeaseTaker
+from assay.storage.opening import SYSTEM, OpenOptions, StoreOptions, open_postgres, open_sqlite
 from assay.storage.postgres import PostgresBackend
 from assay.storage.query_log import QueryLog
 from assay.storage.repositories import month_partitions, stems, vectors
@@ -38,6 +43,10 @@ from assay.storage.work import Work
 
 FILE_AFTER = 1_000
 """Searches that a process logs before it makes the months of the log: a store with few needs none."""
+SWEEP_EVERY = 500
+"""After how many questions to shared limits buckets that nobody uses are deleted."""
+LIMIT_FORGOTTEN = timedelta(hours=1)
+"""How long a bucket is kept that nobody takes from: it is full after a minute."""
 
 
 class Checkpoints(Protocol):
@@ -78,6 +87,9 @@ class Store:
             self._write_log, flush_interval_s=how.options.flush_interval_s, capacity=how.options.log_capacity
         )
         self._since_filing = 0
+        self.leases = LeaseTaker(partial(self.coordinating, SYSTEM), clock=how.clock, process_id=how.ids.new("p"))
+        """Takes leases of background work for this process."""
+        self._limits_taken = itertools.count(1)
         atexit.register(self.close)
 
     @property
@@ -105,6 +117,27 @@ class Store:
             check_unchanged(connection, self.place, self._schema)
             yield Work(connection, scope, self._clock)
         cpu_budget.settle()
+
+    @contextmanager
+    def coordinating(self, scope: Scope, *, durable: bool = True) -> Iterator[Work]:
+        """One short transaction about what processes agree on: leases, limits, live questions.
+
+        On PostgreSQL it waits for no tenant's writes. Not `durable`, a crash of the database may undo it.
+        """
+        with self._backend.coordinating(durable=durable) as connection:
+            yield Work(connection, scope, self._clock)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several machines can use it, so that they must agree through it."""
+        return self._backend.name == "postgres"
+
+    def take_from_limit(self, bucket: str, *, wanted: int, size: float, per_second: float) -> Granted:
+        """Take up to `wanted` requests from a bucket that all servers share; see `SharedLimits.take`."""
+        with self.coordinating(SYSTEM, durable=False) as work:
+            if next(self._limits_taken) % SWEEP_EVERY == 0:
+                work.shared_limits.remove_before(work.shared_limits.now() - LIMIT_FORGOTTEN)
+            return work.shared_limits.take(bucket, wanted=wanted, size=size, per_second=per_second)
 
     def record_feedback(self, scope: Scope, events: Sequence[FeedbackEvent]) -> Recorded:
         """Keep feedback, after the log has written the queries it names."""

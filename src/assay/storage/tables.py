@@ -10,6 +10,7 @@
 - Traces of other systems.
 - Votes, interleaved lists and promotion steps.
 - Tokens, sign-ins, request keys and owners of files.
+- What several servers share.
 """
 
 from __future__ import annotations
@@ -751,4 +752,48 @@ owned_files = Table(
     Column("name", TextType, primary_key=True),
     Column("principal", TextType),
     Column("created_at", Moment),
+)
+
+
+# --- What several servers share ---
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("name", TextType, primary_key=True),
+    Column("holder", TextType),
+    Column("term", WholeType),
+    Column("taken_at", Moment),
+    Column("expires_at", Moment),
+)
+
+shared_limits = Table(
+    "shared_limits",
+    metadata,
+    Column("bucket", TextType, primary_key=True),
+    Column("left_over", Finite),
+    Column("counted_at", Moment),
+)
+
+live_questions = Table(
+    "live_questions",
+    metadata,
+    Column("ticket", TextType, primary_key=True),
+    Column("tenant", TextType, primary_key=True),
+    Column("started_at", Moment),
+    Column("seen_at", Moment),
+    Column("ended_at", Moment),
+    Column("log_id", TextType),
+    Column("problem", TextType),
+    Column("question", TextType),
+)
+
+live_events = Table(
+    "live_events",
+    metadata,
+    Column("ticket", TextType, primary_key=True),
+    Column("place", WholeType, primary_key=True),
+    Column("tenant", TextType, primary_key=True),
+    Column("name", TextType),
+    Column("data", Json),
 )

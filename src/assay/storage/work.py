@@ -13,6 +13,7 @@ from assay.records import Scope
 from assay.storage.repositories.access import AccessTokens, FlagRows, LoginSessions, OwnedFiles, RequestKeys
 from assay.storage.repositories.base import Bound, Meta, open_savepoint
 from assay.storage.repositories.chunks import Indexed, TriggerRows
+from assay.storage.repositories.coordination import Leases, LiveQuestionRows, SharedLimits
 from assay.storage.repositories.erasure import Erasure, StoredSecrets
 from assay.storage.repositories.evidence import (
     AbTests,
@@ -265,6 +266,21 @@ class Work:
     def owned_files(self) -> OwnedFiles:
         """Runs, datasets, label journals and reports that belong to this tenant."""
         return OwnedFiles(self._bound)
+
+    @cached_property
+    def leases(self) -> Leases:
+        """Leases of background work, of the whole store."""
+        return Leases(self._bound)
+
+    @cached_property
+    def shared_limits(self) -> SharedLimits:
+        """Rate limits of all servers, of the whole store."""
+        return SharedLimits(self._bound)
+
+    @cached_property
+    def live_questions(self) -> LiveQuestionRows:
+        """Questions that are being answered, with their events."""
+        return LiveQuestionRows(self._bound)
 
     @cached_property
     def stored_secrets(self) -> StoredSecrets:

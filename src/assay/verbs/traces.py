@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from assay.access import acts
-from assay.errors import BadValue, NothingMeasured, RecordNotFound
+from assay.errors import BadValue, NothingMeasured, RecordNotFound, StoreBusy
 from assay.records.traces import (
     ShownTrace,
     TraceCases,
@@ -231,7 +231,12 @@ def make_cases(caller: Caller, request: TraceCasesRequest) -> TraceCases:
 
     if request.dataset in list_bundled():
         raise BadValue(f"{request.dataset} comes with Assay and does not change", remedy="Name a dataset of your own.")
-    with _KEEPING:
+    lease_name = f"dataset:{caller.scope.tenant}:{request.dataset}"
+    with _KEEPING, caller.engine.store.leases.holding(lease_name) as lease:
+        if lease is None:
+            raise StoreBusy(
+                f"another process adds cases to the dataset {request.dataset}", remedy="Try again in a few seconds."
+            )
         dataset, is_new = _load_dataset(caller, request.dataset)
         with caller.engine.store.reading(caller.scope) as work:
             chosen = _chosen(caller, work, request, request.slow_ms)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 from pathlib import Path
 
 from assay.clock import Clock
 from assay.memory import retention
-from assay.memory.retention import RetentionPolicy
+from assay.memory.retention import RetentionPolicy, ScheduledRetention
 from assay.records import Scope
 from assay.records.maintenance import RetentionReport
 from assay.settings import Settings, default_db, fit_to_show
-from assay.storage import Store
+from assay.storage import HeldLease, Store
 from assay.wiring.stores import short_hash
 
 
@@ -23,6 +24,18 @@ def run_retention(
     if dry_run:
         return retention.plan(store, scope, policy, clock)
     return retention.run(store, scope, archive_folder(settings, store), policy, clock)
+
+
+def schedule_retention(settings: Settings, store: Store, clock: Clock) -> ScheduledRetention | None:
+    """Return what archives old rows in a server, as often as the settings say; None: it does not."""
+    if not settings.retention_every_hours:
+        return None
+    folder, policy = archive_folder(settings, store), retention_policy(settings)
+
+    def run(scope: Scope, lease: HeldLease) -> RetentionReport:
+        return retention.run_held(store, scope, folder, policy, clock, lease=lease)
+
+    return ScheduledRetention(store, run, every=timedelta(hours=settings.retention_every_hours), clock=clock)
 
 
 def retention_policy(settings: Settings) -> RetentionPolicy:

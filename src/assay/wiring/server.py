@@ -21,6 +21,7 @@ from assay.records.datasets import Case, Dataset
 from assay.records.flags import ShadowSummary
 from assay.settings import Settings
 from assay.wiring.engines import open_engine
+from assay.wiring.retention import schedule_retention
 from assay.wiring.systems import open_system
 from assay.wiring.tracing import trace
 
@@ -116,12 +117,16 @@ def outside_treatment(engine: Engine, settings: Settings, scope: Scope, spec: st
 def serving(
     settings: Settings, *, create: bool = True, clock: Clock | None = None, embedder: Embedder | None = None
 ) -> Iterator[Engine]:
-    """The engine the settings name, watched by shadow runs and spans; what they still hold is written at the end."""
+    """The engine the settings name, with shadow runs, spans and retention; what they hold is written at the end."""
     # A server would come to need each of them, and whoever calls it then could do nothing about it.
     settings.refuse_withheld(*settings.withheld)
     with ExitStack() as ending:
         engine = ending.enter_context(open_engine(settings, clock=clock, create=create, embedder=embedder))
         ending.callback(shadow_of(engine, settings).close)
+        scheduled = schedule_retention(settings, engine.store, engine.clock)
+        if scheduled is not None:
+            scheduled.start()
+            ending.callback(scheduled.close)
         # What spans wait to be sent is sent when the process ends: the provider sees to that itself.
         trace(settings, engine)
         yield engine

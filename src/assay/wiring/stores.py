@@ -74,6 +74,7 @@ def store_options(settings: Settings) -> StoreOptions:
         flush_interval_s=settings.flush_interval_s,
         log_capacity=settings.log_capacity,
         postgres_schema=settings.postgres_schema,
+        statement_timeout_s=settings.statement_timeout_s,
         checkpoint_folder=_checkpoint_folder(settings),
         postgres_programs=settings.postgres_programs,
     )

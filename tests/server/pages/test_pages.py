@@ -24,6 +24,7 @@ from assay.analysis.prompts import PromptBook, with_sentence
 from assay.evaluation.readings import reading_of
 from assay.evaluation.running.early_stopping import SureAgainst
 from assay.evaluation.running.planning import RunOptions
+from assay.evaluation.running.progress import ProgressFile
 from assay.evaluation.running.runner import Running
 from assay.evaluation.running.runner import run as run_system
 from assay.judging.prompts import read_bundled
@@ -39,6 +40,7 @@ from assay.server.routing import policy_of
 from assay.server.services import Services
 from assay.systems.python_function import PythonFunction
 from assay.testing import note
+from assay.work.jobs import WorkerFigures
 
 UNKNOWN = (
     "/memory/m_nope",
@@ -460,6 +462,22 @@ def test_a_run_that_was_stopped_early_is_marked_in_the_list(tmp_path: Path) -> N
         listed = client.get("/evaluation/runs").text
         assert listed.count("stopped early") == 1
         assert "Stopped early after" in client.get(f"/evaluation/runs/{stopped.run_id}").text
+
+
+def test_a_run_that_is_under_way_shows_its_progress_and_its_workers(filled: Services, client: TestClient) -> None:
+    folder = filled.shelf(OWN).runs()[-1].path
+    address = f"/evaluation/runs/{folder.name}"
+    assert client.get(f"{address}/progress").headers["location"] == address
+    file = ProgressFile(folder, before=0, total=40, clock=filled.clock)
+    file.note(10, [WorkerFigures("tcp://10.0.0.7:4100", 6, 4.0, lost=2), WorkerFigures("<b>two</b>", 4, 4.0)])
+    try:
+        assert client.get(address).headers["location"] == f"{address}/progress"
+        page = client.get(f"{address}/progress")
+    finally:
+        file.remove()
+    assert (page.status_code, page.headers["refresh"]) == (200, "2")
+    for shown in ("tcp://10.0.0.7:4100", "of 40", ">1.5<", "time left", "&lt;b&gt;two&lt;/b&gt;"):
+        assert shown in page.text
 
 
 def test_a_run_that_was_edited_shows_no_number_and_says_so(filled: Services, client: TestClient) -> None:

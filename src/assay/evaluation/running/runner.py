@@ -54,6 +54,7 @@ from assay.evaluation.running.planning import (
     plan_run,
     tasks_of,
 )
+from assay.evaluation.running.progress import ProgressFile
 from assay.evaluation.scoring import score_metric, score_run
 from assay.private_files import make_private_folder
 from assay.records.access import FileKind
@@ -220,15 +221,23 @@ class _Loop:
             if left and folder is not None:
                 # What was computed from fewer cases is no longer this run's result.
                 RunFolder(folder).result.unlink(missing_ok=True)
+            executor = self._running.executor
+            progress = (
+                None if folder is None else ProgressFile(folder, before=len(done), total=len(self._tasks), clock=clock)
+            )
             try:
-                with closing(self._running.executor.run(self._within_budget(left), self._work.job)) as given:
+                with closing(executor.run(self._within_budget(left), self._work.job)) as given:
                     for result in self._until_away(self._count(given)):
                         if journal is not None:
                             journal.add(result)
                         done[result.case_id, result.repeat] = result
+                        if progress is not None:
+                            progress.note(len(done), executor.workers())
                         self._note(len(done), result)
             finally:
                 self._work.close()
+                if progress is not None:
+                    progress.remove()
         return tuple(done.values())
 
     def _until_away(self, results: Iterator[CaseResult]) -> Iterator[CaseResult]:

@@ -359,6 +359,8 @@ class Page:
     template: str
     context: Mapping[str, Any] = field(default_factory=dict)
     status: int = 200
+    refresh_s: int | None = None
+    """Seconds after which a browser loads the page again; None: it does not."""
 
 
 Viewer = Callable[[PageView], Page | Response]
@@ -419,13 +421,16 @@ def _answer(viewer: Viewer, here: str, request: Request, form: Mapping[str, str]
                 form=form,
             )
         )
-        return (
-            page
-            if isinstance(page, Response)
-            else render(request, page.template, page.context, here=here, status=page.status)
-        )
+        return page if isinstance(page, Response) else _show(page, request, here)
     except AssayError as problem:
         return _render_problem(request, here, problem)
+
+
+def _show(page: Page, request: Request, here: str) -> Response:
+    shown = render(request, page.template, page.context, here=here, status=page.status)
+    if page.refresh_s is not None:
+        shown.headers["Refresh"] = str(page.refresh_s)
+    return shown
 
 
 def _render_problem(request: Request, here: str, problem: AssayError) -> Response:

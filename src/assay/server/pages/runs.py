@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
 from starlette.responses import Response
 
@@ -19,6 +20,7 @@ from assay.evaluation.reporting import Report
 from assay.evaluation.reporting import wording as report_wording
 from assay.evaluation.reporting.markdown import find_query
 from assay.evaluation.reporting.page import draw_funnel, draw_intervals, draw_latency
+from assay.evaluation.running.progress import read_progress
 from assay.presentation import charts
 from assay.records.run_results import CaveatKind
 from assay.server.pages import filters
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 pages = Pages("runs")
 NEWEST = 100
 """Runs on one page of the list, and runs offered for a comparison."""
+REFRESH_S = 2
+"""Seconds after which the page of a run that is under way is loaded again."""
 QUERIES = 50
 """Queries on one page of a run."""
 _MANY = 1_000_000
@@ -145,8 +149,11 @@ def _limits(interval: Any) -> tuple[float | None, float | None]:
 
 
 @pages.get("/evaluation/runs/{run_id}", acts.RUN_READ)
-def show_run(view: PageView) -> Page:
-    """Show one run: verdict, metrics, where evidence was lost, and every query."""
+def show_run(view: PageView) -> Page | Response:
+    """Show one run: verdict, metrics, where evidence was lost, and every query; how far it is while it runs."""
+    run = view.shelf.find_run(view.path["run_id"])
+    if read_progress(run.path) is not None:
+        return go_to(f"/evaluation/runs/{quote(view.path['run_id'])}/progress")
     report = _report(view)
     begin = filters.whole(view.query, "begin", most=_MANY) or 0
     words, only = view.query_value("words").casefold(), view.query_value("only")
@@ -175,6 +182,20 @@ def show_run(view: PageView) -> Page:
             "w": report_wording,
             "against": view.query_value("baseline"),
         },
+    )
+
+
+@pages.get("/evaluation/runs/{run_id}/progress", acts.RUN_READ)
+def show_progress(view: PageView) -> Page | Response:
+    """Show how far a run is: cases, time left, and what each worker of a cluster does."""
+    run = view.shelf.find_run(view.path["run_id"])
+    progress = read_progress(run.path)
+    if progress is None:
+        return go_to(f"/evaluation/runs/{quote(view.path['run_id'])}")
+    return Page(
+        template="run_progress.html",
+        context={"manifest": run.read_manifest(checked=False), "progress": progress},
+        refresh_s=REFRESH_S,
     )
 
 

@@ -72,16 +72,21 @@ LONGEST_CSRF_TOKEN = 200
 
 
 class Csrf:
-    """Makes and checks the CSRF tokens of one server; they are valid as long as it runs."""
+    """Makes and checks CSRF tokens.
+
+    That of a browser that signed in is made with the secret of its sign-in, so every server of the store accepts it,
+    and a restarted one too. That of a user of this machine is valid as long as this server runs.
+    """
 
     def __init__(self, secret: bytes | None = None) -> None:
         self._secret = secret or secrets.token_bytes(32)
 
-    def token(self, caller: str) -> str:
-        """Return the token of one caller."""
-        return hmac.new(self._secret, caller.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+    def token(self, caller: str | None) -> str:
+        """Return the token of a caller, by the secret of its sign-in; None: a user of this machine."""
+        key = self._secret if caller is None else caller.encode("utf-8", "surrogatepass")
+        return hmac.new(key, b"a form of Assay", hashlib.sha256).hexdigest()
 
-    def check(self, caller: str, shown: str) -> None:
+    def check(self, caller: str | None, shown: str) -> None:
         """Refuse (403) a form whose token is not that of the caller."""
         if not hmac.compare_digest(self.token(caller).encode(), shown.encode("utf-8", "surrogatepass")):
             raise RequestRefused(
@@ -152,7 +157,7 @@ async def _sign_in(request: Request) -> Response:
 
     made = await services.run(sign_in)
     if made is None:
-        services.failures.count(address_key(request.scope), token)
+        await services.failures.count(address_key(request.scope), token)
         return HTMLResponse(_render_login(request, after, REFUSAL), status_code=401)
     answer = RedirectResponse(after, status_code=303)
     lasts = int(services.sign_ins.lasts.total_seconds())

@@ -168,15 +168,16 @@ class ApiGuard:
         caller = await front.identify(scope, arrival, shown, self._find_caller, public=public)
         grant = None if caller is None else caller.grant_from(arrival.peer.address)
         signed_in = caller is not None and caller.signed_in
-        scope.update({CSRF: partial(self.gates.csrf.token, _caller_key(caller)), GRANT: grant, SIGNED_IN: signed_in})
+        scope.update({CSRF: partial(self.gates.csrf.token, _caller_secret(caller)), GRANT: grant, SIGNED_IN: signed_in})
         if found is None:
             path = ascii(scope["path"][:200])
             remedy = "Check the address." if errors.wants_page(scope) else "See /api/openapi.json."
             raise RequestRefused(404, "not_found", f"there is nothing at {path}", remedy=remedy)
         if found.takes_method:
             _check_access(caller, found)
-        if caller is not None:
-            front.spend(arrival, caller)
+        # Probes are not counted: a server whose store is away must still say that it lives.
+        if caller is not None and not public:
+            await front.spend(arrival, caller)
         return await self._with_body(scope, receive, arrival, caller, found)
 
     async def _find_caller(self, shown: Credentials) -> HttpCaller | None:
@@ -214,7 +215,7 @@ class ApiGuard:
         if caller is None:
             return admitted
         if caller.ambient and kind != limits.JSON and not scope["path"].startswith("/api/"):
-            self.gates.csrf.check(_caller_key(caller), read_csrf_token(dict(headers).get(CSRF_HEADER), body))
+            self.gates.csrf.check(_caller_secret(caller), read_csrf_token(dict(headers).get(CSRF_HEADER), body))
         key = dict(headers).get(idempotency.HEADER)
         if key is None or found.policy is None or found.policy.reads_only:
             return admitted
@@ -327,6 +328,9 @@ class _Answering:
         if message["type"] == "http.response.start":
             self._status = message["status"]
             message = add_security_headers(dict(message), self._id)
+            if self._guard.services.draining:
+                # The client opens its next connection, which reaches another server.
+                message["headers"] = [*message["headers"], (b"connection", b"close")]
         await self._send(message)
 
 
@@ -344,6 +348,6 @@ def _check_access(caller: HttpCaller | None, found: FoundRoute) -> None:
     )  # fmt: skip
 
 
-def _caller_key(caller: HttpCaller | None) -> str:
-    """Return the text that CSRF tokens are bound to; empty on a public route, which has no caller."""
-    return "" if caller is None else caller.token or "local"
+def _caller_secret(caller: HttpCaller | None) -> str | None:
+    """Return the secret that CSRF tokens are made with; None: a user of this machine, or nobody who is known."""
+    return None if caller is None else caller.token

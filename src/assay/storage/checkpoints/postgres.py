@@ -35,7 +35,7 @@ from assay.storage.checkpoints.folder import (
     dump_holds,
 )
 from assay.storage.erasing import Marks
-from assay.storage.postgres import LOCK_FAMILY, PostgresBackend
+from assay.storage.postgres import LOCK_FAMILY, PostgresBackend, lift_statement_timeout
 from assay.storage.repositories import vectors
 from assay.storage.repositories.base import EPOCH
 from assay.storage.rows import write_moment
@@ -225,6 +225,7 @@ class PostgresCheckpoints(KeptInFolder):
         with self._folder.adding(checkpoint_id) as copy:
             # The rows and the facts about them come from one snapshot.
             with self._backend.reading() as connection:
+                lift_statement_timeout(connection)
                 _write_copy(connection, self._backend.schema, copy)
                 version = schema.revision(connection, within=self._backend.schema) or ""
                 epoch = connection.execute(text("SELECT value FROM meta WHERE key = :key"), {"key": EPOCH}).scalar_one()

@@ -16,6 +16,7 @@
 - `sessions`: sessions with their tasks, files that hold rows, and decisions of saves.
 - `learning`: votes, memory columns, learned terms and their evidence.
 - `access`: access tokens, sign-ins, request keys, owners of files, and feature flags.
+- `coordination`: leases, shared limits and live questions of several servers.
 - `history`: the change log and the audit log.
 - `month_partitions`: the months of the query log on PostgreSQL.
 - `retention`: rows that are old enough to leave the log, and how they come back.

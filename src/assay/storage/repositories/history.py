@@ -239,6 +239,10 @@ class Audit(Repository):
         """Check the chain of every tenant: for operators alone."""
         return {tenant: self._check(tenant) for tenant in self._tenants()}
 
+    def tenants(self) -> list[str]:
+        """Return every tenant that has an entry: for the server's own work alone."""
+        return sorted(self._tenants())
+
     def heads(self) -> dict[str, str]:
         """Return where the chain of every tenant ends, as the description of a checkpoint has it."""
         last = select(audit.c.tenant, func.max(audit.c.place).label("place")).group_by(audit.c.tenant).subquery()
