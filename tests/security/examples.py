@@ -146,6 +146,8 @@ FORMS: Mapping[str, Example] = {
     "POST /evaluation/experiments/{flag}/graduate": lambda _: {},
     "POST /evaluation/experiments/{flag}/rollback": lambda _: {},
     "POST /evaluation/sign-ins/{session_id}/end": lambda _: {},
+    "POST /evaluation/tokens": lambda _: {"name": "matrix", "access": "read", "days": "1"},
+    "POST /evaluation/tokens/{token_id}/revoke": lambda _: {},
     "POST /traces/{trace_id}": lambda _: {"key": "g", "dataset": "matrix-cases"},
     "POST /evaluation/label/{dataset}": lambda _: {"key": "2", "case": "c1", "document": "d1"},
 }

@@ -85,7 +85,7 @@ def test_a_page_of_an_empty_store_says_what_to_do_next(empty: TestClient, entry:
     assert "<h1>" in reply.text
     if entry.name in {"ask", "memory", "overview", "queries", "patterns", "runs", "traces"}:
         assert 'class="empty"' in reply.text
-        assert '<code class="command">assay ' in reply.text
+        assert '<code class="command" tabindex="0">assay ' in reply.text
 
 
 @pytest.mark.parametrize("path", UNKNOWN)

@@ -4,6 +4,7 @@ Charts, style sheet and the wording of numbers are those of `assay.presentation`
 
 - `page`: how a page is declared, rendered from `templates` and answered; its files; the page of an error.
 - `filters`: filters of an address, read into values.
+- `lists`: lists with a count, an order, and exports as CSV and JSON.
 - `answers`: ask a question, its answer, and all answered questions.
 - `memory`: list, search and show memories.
 - `analysis`: overview, patterns and prompts.
@@ -11,7 +12,7 @@ Charts, style sheet and the wording of numbers are those of `assay.presentation`
 - `experiments`: changes that can be switched, and their tests.
 - `labelling`: label candidates one by one.
 - `traces`: traces of other systems, and one of them as a waterfall.
-- `administration`: audit log, sign-ins and settings.
+- `administration`: audit log, tokens, sign-ins and settings.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ PAGES = (
     labelling.pages,
     traces.pages,
     administration.audit_pages,
+    administration.token_pages,
     administration.sign_in_pages,
     administration.settings_pages,
 )

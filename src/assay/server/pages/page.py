@@ -39,6 +39,8 @@ from assay.presentation.templates import PLOTLY, SHARED, STYLE, read_shared
 from assay.records import Scope
 from assay.records.learning import Validated
 from assay.server.errors import RequestRefused, status_of
+from assay.server.pages import lists
+from assay.server.pages.lists import PageList
 from assay.server.routing import act_of, with_act
 from assay.server.security.browsers import LOGIN, csrf_token_of, keep_inside
 from assay.server.services import GRANT, REQUEST_ID, SIGNED_IN, Lane, Services, grant_of, scope_of, services_of
@@ -159,6 +161,7 @@ MENU: tuple[MenuEntry, ...] = (
     MenuEntry("label", "/evaluation/label", "Label", "Retrieval"),
     MenuEntry("traces", "/traces", "Traces", "Retrieval"),
     MenuEntry("audit", "/evaluation/audit", "Audit log", "Setup"),
+    MenuEntry("tokens", "/evaluation/tokens", "Tokens", "Setup"),
     MenuEntry("sign-ins", "/evaluation/sign-ins", "Sign-ins", "Setup"),
     MenuEntry("settings", "/evaluation/settings", "Settings", "Setup"),
 )
@@ -327,7 +330,12 @@ class PageView:
     def caller(self) -> Caller:
         """The caller, as verbs take it."""
         return Caller(
-            opened=self.engine, settings=self.settings, grant=self.grant, surface=Surface.HTTP, via="dashboard"
+            opened=self.engine,
+            settings=self.settings,
+            grant=self.grant,
+            surface=Surface.HTTP,
+            via="dashboard",
+            forget_tokens=self.services.stored_tokens.forget,
         )
 
     def call(self, verb: Verb[Any, R], **given: Any) -> R:
@@ -359,6 +367,8 @@ class Page:
     template: str
     context: Mapping[str, Any] = field(default_factory=dict)
     status: int = 200
+    listed: PageList[Any] | None = None
+    """The list that the page shows, if it shows one: it can be exported, and templates know it as `listed`."""
 
 
 Viewer = Callable[[PageView], Page | Response]
@@ -419,13 +429,19 @@ def _answer(viewer: Viewer, here: str, request: Request, form: Mapping[str, str]
                 form=form,
             )
         )
-        return (
-            page
-            if isinstance(page, Response)
-            else render(request, page.template, page.context, here=here, status=page.status)
-        )
+        return page if isinstance(page, Response) else _respond(request, page, here)
     except AssayError as problem:
         return _render_problem(request, here, problem)
+
+
+def _respond(request: Request, page: Page, here: str) -> Response:
+    """Render a page, or export its list if the address asks for that."""
+    kind = lists.read_export(request.query_params)
+    if kind is None:
+        return render(request, page.template, {**page.context, "listed": page.listed}, here=here, status=page.status)
+    if page.listed is None:
+        raise BadValue("this page has no list to export", remedy=f"Take {lists.EXPORT} out of the address.")
+    return page.listed.download(kind, services_of(request).clock.now())
 
 
 def _render_problem(request: Request, here: str, problem: AssayError) -> Response:
