@@ -17,7 +17,7 @@ from assay.hashing import canonical_json
 from assay.records.access import Access
 from assay.records.research import DIMENSIONS, OWNERS, Checkpoint
 from assay.server.pages import filters
-from assay.server.pages.page import Page, Pages, PageView, go_to
+from assay.server.pages.page import Page, Pages, PageView
 from assay.server.services import grant_of
 from assay.settings import KNOWN, fit_to_show
 from assay.wiring.research import read_evaluate_mode, research_options
@@ -72,14 +72,14 @@ ADDRESS = "/evaluation/sign-ins"
 def list_sign_ins(view: PageView) -> Page:
     """List every sign-in, newest first; those that have ended are listed for a month."""
     found = view.services.sign_ins.all(view.scope)
-    return Page(template="sign_ins.html", context={"sign_ins": found, "said": view.query_value("said")})
+    return Page(template="sign_ins.html", context={"sign_ins": found, "said": view.notice})
 
 
 @sign_in_pages.post(ADDRESS + "/{session_id}/end", acts.TOKEN_CHANGE)
 def end_sign_in(view: PageView) -> Response:
     """End a sign-in: its cookie is no longer valid."""
     view.services.sign_ins.end(view.scope, view.path["session_id"])
-    return go_to(f"{ADDRESS}?said=ended")
+    return view.go_to(ADDRESS, "ended")
 
 
 # --- `/evaluation/settings`: how answers are evaluated, and where each setting comes from ---

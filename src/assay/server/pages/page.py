@@ -39,6 +39,7 @@ from assay.presentation.templates import PLOTLY, SHARED, STYLE, read_shared
 from assay.records import Scope
 from assay.records.learning import Validated
 from assay.server.errors import RequestRefused, status_of
+from assay.server.pages import notices
 from assay.server.routing import act_of, with_act
 from assay.server.security.browsers import LOGIN, csrf_token_of, keep_inside
 from assay.server.services import GRANT, REQUEST_ID, SIGNED_IN, Lane, Services, grant_of, scope_of, services_of
@@ -334,6 +335,18 @@ class PageView:
         """Call a verb as the caller, so that pages show the same results as every other surface."""
         return verb.call(self.caller, verb.make(given))
 
+    @property
+    def notice(self) -> str:
+        """The notice that the form before this page left for it; empty: none."""
+        return notices.read_notice(self.request)
+
+    def go_to(self, address: str, notice: str = "") -> Response:
+        """Redirect after a form; the next page shows `notice` once."""
+        response = go_to(address)
+        if notice:
+            notices.set_notice(self.request, response, address, notice)
+        return response
+
     def query_value(self, name: str) -> str:
         """Return a query parameter of the address; empty if it was not given."""
         return self.query.get(name, "").strip()
@@ -419,11 +432,12 @@ def _answer(viewer: Viewer, here: str, request: Request, form: Mapping[str, str]
                 form=form,
             )
         )
-        return (
-            page
-            if isinstance(page, Response)
-            else render(request, page.template, page.context, here=here, status=page.status)
-        )
+        if isinstance(page, Response):
+            return page
+        response = render(request, page.template, page.context, here=here, status=page.status)
+        if notices.read_notice(request):
+            notices.drop_notice(request, response)
+        return response
     except AssayError as problem:
         return _render_problem(request, here, problem)
 
