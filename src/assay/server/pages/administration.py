@@ -20,7 +20,7 @@ from assay.records.maintenance import AuditLine
 from assay.records.research import DIMENSIONS, OWNERS, Checkpoint
 from assay.server.pages import filters, lists
 from assay.server.pages.lists import ListColumn, PageList
-from assay.server.pages.page import Page, Pages, PageView, go_to
+from assay.server.pages.page import Page, Pages, PageView
 from assay.server.services import grant_of
 from assay.settings import KNOWN, fit_to_show
 from assay.verbs import access as access_verbs
@@ -132,14 +132,14 @@ def create_token(view: PageView) -> Page:
 def revoke_token(view: PageView) -> Response:
     """Revoke a token: it opens nothing any more, and neither do the browsers that signed in with it."""
     view.call(access_verbs.REVOKE_TOKEN, token_id=view.path["token_id"])
-    return go_to(f"{TOKENS}?said=revoked")
+    return view.go_to(TOKENS, "revoked")
 
 
 def _show_tokens(view: PageView, made: CreatedToken | None = None) -> Page:
     tokens = view.call(access_verbs.LIST_TOKENS).tokens
     listed = lists.list_rows(view, tokens, TOKEN_COLUMNS, name="tokens", what="token", default="-created_at")
     own = [access.value for access in Access if view.grant.access.includes(access)]
-    context = {"made": made, "accesses": own, "longest": LONGEST_DAYS, "said": view.query_value("said")}
+    context = {"made": made, "accesses": own, "longest": LONGEST_DAYS, "said": view.notice}
     return Page(template="tokens.html", context=context, listed=listed)
 
 
@@ -166,14 +166,14 @@ def list_sign_ins(view: PageView) -> Page:
     """List every sign-in, newest first; those that have ended are listed for a month."""
     found = view.services.sign_ins.all(view.scope)
     listed = lists.list_rows(view, found, SIGN_IN_COLUMNS, name="sign-ins", what="sign-in", default="-created_at")
-    return Page(template="sign_ins.html", context={"said": view.query_value("said")}, listed=listed)
+    return Page(template="sign_ins.html", context={"said": view.notice}, listed=listed)
 
 
 @sign_in_pages.post(ADDRESS + "/{session_id}/end", acts.TOKEN_CHANGE)
 def end_sign_in(view: PageView) -> Response:
     """End a sign-in: its cookie is no longer valid."""
     view.services.sign_ins.end(view.scope, view.path["session_id"])
-    return go_to(f"{ADDRESS}?said=ended")
+    return view.go_to(ADDRESS, "ended")
 
 
 # --- `/evaluation/settings`: how answers are evaluated, and where each setting comes from ---

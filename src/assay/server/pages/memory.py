@@ -13,7 +13,7 @@ from assay.online.attribution import format_share
 from assay.presentation import charts
 from assay.records import Filters, MemoryFilter, Origin, SearchRequest, SearchResult, Tier
 from assay.server.pages import filters
-from assay.server.pages.page import Page, Pages, PageView, go_to, vote_word
+from assay.server.pages.page import Page, Pages, PageView, vote_word
 from assay.storage import Work
 from assay.verbs import sessions as session_verbs
 
@@ -94,7 +94,7 @@ def show_memory(view: PageView) -> Page:
             "tally": work.learning.tally(memory_id),
             "audit": work.audit.entries(target=memory_id, limit=AUDITED),
             "whole": filters.yes(view.query, "whole") or False,
-            "said": view.query_value("said"),
+            "said": view.notice,
         }
     return Page(template="memory_one.html", context=context)
 
@@ -105,7 +105,7 @@ def validate(view: PageView) -> Response:
     memory_id = view.path["memory_id"]
     useful = view.form_value("was_useful") == "yes"
     vote = view.engine.validate(view.scope, memory_id, useful, note="from the dashboard")
-    return go_to(f"/memory/{memory_id}?said={vote_word([vote], useful=useful)}")
+    return view.go_to(f"/memory/{memory_id}", vote_word([vote], useful=useful))
 
 
 def _graph(work: Work, memory_id: str, title: str) -> charts.Figure:

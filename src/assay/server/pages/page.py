@@ -39,7 +39,7 @@ from assay.presentation.templates import PLOTLY, SHARED, STYLE, read_shared
 from assay.records import Scope
 from assay.records.learning import Validated
 from assay.server.errors import RequestRefused, status_of
-from assay.server.pages import lists
+from assay.server.pages import lists, notices
 from assay.server.pages.lists import PageList
 from assay.server.routing import act_of, with_act
 from assay.server.security.browsers import LOGIN, csrf_token_of, keep_inside
@@ -342,6 +342,18 @@ class PageView:
         """Call a verb as the caller, so that pages show the same results as every other surface."""
         return verb.call(self.caller, verb.make(given))
 
+    @property
+    def notice(self) -> str:
+        """The notice that the form before this page left for it; empty: none."""
+        return notices.read_notice(self.request)
+
+    def go_to(self, address: str, notice: str = "") -> Response:
+        """Redirect after a form; the next page shows `notice` once."""
+        response = go_to(address)
+        if notice:
+            notices.set_notice(self.request, response, address, notice)
+        return response
+
     def query_value(self, name: str) -> str:
         """Return a query parameter of the address; empty if it was not given."""
         return self.query.get(name, "").strip()
@@ -438,7 +450,11 @@ def _respond(request: Request, page: Page, here: str) -> Response:
     """Render a page, or export its list if the address asks for that."""
     kind = lists.read_export(request.query_params)
     if kind is None:
-        return render(request, page.template, {**page.context, "listed": page.listed}, here=here, status=page.status)
+        context = {**page.context, "listed": page.listed}
+        response = render(request, page.template, context, here=here, status=page.status)
+        if notices.read_notice(request):
+            notices.drop_notice(request, response)
+        return response
     if page.listed is None:
         raise BadValue("this page has no list to export", remedy=f"Take {lists.EXPORT} out of the address.")
     return page.listed.download(kind, services_of(request).clock.now())

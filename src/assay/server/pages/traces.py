@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from starlette.responses import Response
 
@@ -12,7 +12,7 @@ from assay.access import acts
 from assay.errors import BadValue
 from assay.records.traces import ShownTrace, TraceSummary
 from assay.server.pages.lists import ListColumn, PageList
-from assay.server.pages.page import Page, Pages, PageView, go_to
+from assay.server.pages.page import Page, Pages, PageView
 from assay.verbs import traces as trace_verbs
 
 pages = Pages("traces")
@@ -92,7 +92,7 @@ def show_trace(view: PageView) -> Page:
             "has_cases": DATASET in view.shelf.dataset_names(),
             "key": KEEP,
             "may_keep": view.grant.allows(acts.TRACE_KEEP.policy),
-            "said": view.query_value("said"),
+            "said": view.notice,
         },
     )
 
@@ -122,4 +122,4 @@ def keep_case(view: PageView) -> Response:
     said = f"It is a case of {done.dataset} now" if done.added else f"It is a case of {done.dataset} already"
     if done.left_out:
         said = f"It cannot be a case: {next(iter(done.left_out))}"
-    return go_to(f"/traces/{quote(trace_id)}?{urlencode({'said': said})}")
+    return view.go_to(f"/traces/{quote(trace_id)}", said)
