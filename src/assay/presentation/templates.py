@@ -15,14 +15,12 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from assay.extras import missing_modules
 from assay.presentation import wording
 
 # --- Style sheet and scripts ---
 
 STYLE = "assay.css"
 CHARTS = "charts.js"
-PLOTLY = "plotly.min.js"
 SHARED = frozenset({STYLE, CHARTS})
 """The files of this folder that pages may ask for."""
 
@@ -31,13 +29,6 @@ SHARED = frozenset({STYLE, CHARTS})
 def read_shared(name: str) -> str:
     """Return one of the shared files."""
     return files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
-
-
-def plotly_script() -> str | None:
-    """Return the charts' script from the installed package; None where plotly is not installed."""
-    if missing_modules("report"):
-        return None
-    return files("plotly").joinpath("package_data", PLOTLY).read_text(encoding="utf-8")
 
 
 # --- The Jinja environment ---

@@ -68,7 +68,7 @@ def test_the_navigation_lights_the_page_that_is_shown(visitor: Visitor) -> None:
 def test_charts_are_drawn_and_drawn_again_when_the_colours_change(visitor: Visitor, filled: Services) -> None:
     runs = [run.path.name for run in filled.shelf(OWN).runs()]
     page = visitor.go(f"/evaluation/runs/compare?control={runs[0]}&treatment={runs[1]}")
-    chart, switch = page.locator(".chart .main-svg").first, page.locator("[data-theme-switch]")
+    chart, switch = page.locator(".chart .panel").first, page.locator("[data-theme-switch]")
     expect(chart).to_be_visible()
     light = page.evaluate(BACKGROUND)
     switch.click()

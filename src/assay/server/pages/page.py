@@ -35,7 +35,7 @@ from assay.errors import AssayError, BadValue, RecordNotFound
 from assay.gateway.headers import SAFE, authority
 from assay.memory.engine import Engine
 from assay.presentation import outcomes, templates
-from assay.presentation.templates import PLOTLY, SHARED, STYLE, read_shared
+from assay.presentation.templates import SHARED, STYLE, read_shared
 from assay.records import Scope
 from assay.records.learning import Validated
 from assay.server.errors import RequestRefused, status_of
@@ -53,8 +53,8 @@ if TYPE_CHECKING:
 
 # --- Style sheets and scripts ---
 #
-# Files come from the installed packages: those of the pages, the shared ones, and plotly's script. An address contains
-# the hash of the file, so browsers may cache it for ever and a new version has a new address.
+# Files come from the installed packages: those of the pages and the shared ones. An address contains the hash
+# of the file, so browsers may cache it for ever and a new version has a new address.
 
 ASSETS_PATH = "/assets"
 MEDIA_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
@@ -73,9 +73,7 @@ class Asset(NamedTuple):
 @cache
 def read_asset(name: str) -> Asset:
     """Return the file with this name; names outside the known list never reach the file system."""
-    if name == PLOTLY:
-        content = files("plotly").joinpath("package_data", PLOTLY).read_bytes()
-    elif name in SHARED:
+    if name in SHARED:
         content = read_shared(name).encode()
     elif name in list_own_assets():
         content = files(__package__).joinpath("assets", name).read_bytes()
