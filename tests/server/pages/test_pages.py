@@ -339,7 +339,7 @@ def test_a_memory_in_quarantine_is_not_called_superseded(tmp_path: Path) -> None
         page = client.get(f"/memory/{held.memory_id}").text
         assert "<strong>In quarantine</strong>" in page
         assert "orders: sets other instructions aside" in page
-        assert f"assay restore {held.memory_id}" in page
+        assert f"/memory/{held.memory_id}/restore" in page
         assert "Superseded" not in page
         listed = client.get("/memory").text
     assert "in quarantine" in listed

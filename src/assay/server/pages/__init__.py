@@ -6,7 +6,10 @@ Charts, style sheet and the wording of numbers are those of `assay.presentation`
 - `filters`: filters of an address, read into values.
 - `lists`: lists with a count, an order, and exports as CSV and JSON.
 - `answers`: ask a question, its answer, and all answered questions.
-- `memory`: list, search and show memories.
+- `find`: pages, memories, questions, runs and flags by a few words.
+- `memory`: list, sort, export and search memories.
+- `memory_one`: one memory, its timeline and versions, and the forms that change it.
+- `memory_inbox`: memories that wait for a person.
 - `analysis`: overview, patterns and prompts.
 - `runs`: finished runs, comparisons and reports.
 - `experiments`: changes that can be switched, and their tests.
@@ -25,7 +28,20 @@ from starlette.responses import Response
 from assay.access import acts
 from assay.errors import AssayError
 from assay.server.errors import PAGE, to_json_response
-from assay.server.pages import administration, analysis, answers, experiments, labelling, memory, page, runs, traces
+from assay.server.pages import (
+    administration,
+    analysis,
+    answers,
+    experiments,
+    find,
+    labelling,
+    memory,
+    memory_inbox,
+    memory_one,
+    page,
+    runs,
+    traces,
+)
 from assay.server.pages.page import LastFew
 from assay.server.routing import with_act
 from assay.server.services import REQUEST_ID
@@ -34,6 +50,9 @@ __all__ = ["add_pages"]
 
 PAGES = (
     answers.ask_pages,
+    find.pages,
+    memory_inbox.pages,
+    memory_one.pages,
     memory.pages,
     analysis.overview_pages,
     answers.explorer_pages,

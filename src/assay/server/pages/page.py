@@ -12,10 +12,11 @@ from __future__ import annotations
 import functools
 import hashlib
 import logging
+import shlex
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
@@ -29,7 +30,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import Scope as HttpScope
 
-from assay.access import Act, Grant
+from assay.access import ACTS, Act, Grant
 from assay.clock import Clock
 from assay.errors import AssayError, BadValue, RecordNotFound
 from assay.gateway.headers import SAFE, authority
@@ -44,7 +45,7 @@ from assay.server.pages.lists import PageList
 from assay.server.routing import act_of, with_act
 from assay.server.security.browsers import LOGIN, csrf_token_of, keep_inside
 from assay.server.services import GRANT, REQUEST_ID, SIGNED_IN, Lane, Services, grant_of, scope_of, services_of
-from assay.settings import Settings
+from assay.settings import Settings, fit_to_show
 from assay.verbs import Caller, Surface, Verb
 
 if TYPE_CHECKING:
@@ -184,9 +185,42 @@ def render(
         "signed_in": request.scope.get(SIGNED_IN, False),
         "now": request.app.state.services.clock.now(),
         "place": request.app.state.services.settings.tenant,
+        "who": describe_caller(request),
+        "may": partial(_may, request),
+        "here_address": _here(request),
+        "store_option": _store_option(request),
     }
     text = environment().get_template(template).render(**frame, **(context or {}))
     return HTMLResponse(text, status_code=status, headers={"Cache-Control": "no-store"})
+
+
+class WhoIsHere(NamedTuple):
+    """The caller, as the frame of a page shows them."""
+
+    name: str
+    access: str
+    tenant: str
+
+
+def describe_caller(request: Request) -> WhoIsHere | None:
+    """Return who looks at the page and how far they may go; None for somebody unknown."""
+    grant: Grant | None = request.scope.get(GRANT)
+    return None if grant is None else WhoIsHere(grant.scope.principal, grant.access.value, grant.scope.tenant)
+
+
+def _may(request: Request, act: str) -> bool:
+    """Whether the caller may do an act, by its name in the table of acts; pages show forms accordingly."""
+    grant: Grant | None = request.scope.get(GRANT)
+    return grant is not None and grant.allows(ACTS[act].policy)
+
+
+def _store_option(request: Request) -> str:
+    """Return the option that makes a command use the store of this server, for operators: others see no paths."""
+    grant: Grant | None = request.scope.get(GRANT)
+    settings: Settings = request.app.state.services.settings
+    if grant is None or not grant.allows(ACTS["settings.read_all"].policy):
+        return ""
+    return f" --db {shlex.quote(fit_to_show(settings.db))}" if settings.db else ""
 
 
 def list_menu(request: Request) -> list[MenuEntry]:
