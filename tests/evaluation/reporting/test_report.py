@@ -390,7 +390,7 @@ def test_every_value_lies_on_the_axis_of_its_own_range() -> None:
         line("lift", -0.2, lowest=-1.0, highest=1.0),
     ]
     figures = interval_charts([(one.metric, one) for one in lines])
-    assert [[tick.text for tick in figure.ticks][-1] for figure in figures[:2]] == ["1.00", "5"]
+    assert [[tick.text for tick in figure.ticks][-1] for figure in figures[:2]] == ["1.0", "5"]
     for figure in figures:
         assert all(0 < mark.x < 100 for mark in figure.marks)
     assert [figure.table.rows[0][1] for figure in figures] == ["0.400", "5.000", "812.000", "-0.200"]
