@@ -6,7 +6,8 @@ Charts, style sheet and the wording of numbers are those of `assay.presentation`
 - `filters`: filters of an address, read into values.
 - `answers`: ask a question, its answer, and all answered questions.
 - `memory`: list, search and show memories.
-- `analysis`: overview, patterns and prompts.
+- `overview`: what answered questions add up to, over time.
+- `analysis`: patterns and prompts.
 - `runs`: finished runs, comparisons and reports.
 - `experiments`: changes that can be switched, and their tests.
 - `labelling`: label candidates one by one.
@@ -24,7 +25,18 @@ from starlette.responses import Response
 from assay.access import acts
 from assay.errors import AssayError
 from assay.server.errors import PAGE, to_json_response
-from assay.server.pages import administration, analysis, answers, experiments, labelling, memory, page, runs, traces
+from assay.server.pages import (
+    administration,
+    analysis,
+    answers,
+    experiments,
+    labelling,
+    memory,
+    overview,
+    page,
+    runs,
+    traces,
+)
 from assay.server.pages.page import LastFew
 from assay.server.routing import with_act
 from assay.server.services import REQUEST_ID
@@ -34,7 +46,7 @@ __all__ = ["add_pages"]
 PAGES = (
     answers.ask_pages,
     memory.pages,
-    analysis.overview_pages,
+    overview.pages,
     answers.explorer_pages,
     analysis.pattern_pages,
     analysis.prompt_pages,
