@@ -135,7 +135,7 @@ def test_arrows_run_as_edges_do_and_no_two_nodes_share_a_spot() -> None:
     assert back.x > back.x2
     dots = [(mark.x, mark.y) for mark in figure.marks if mark.shape == "dot"]
     assert len(set(dots)) == len(nodes)
-    assert {mark.text for mark in figure.panels[0].marks if mark.colour == "quiet"} == {"caused →", "← supports"}
+    assert {mark.text for mark in figure.panels[0].marks if mark.colour == "quiet"} == {"  caused →", "  ← supports"}
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6), st.integers(2, 9))

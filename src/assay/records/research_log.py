@@ -212,6 +212,18 @@ class ResearchPage(NamedTuple):
     """Give this to get the next page; None: there is none."""
 
 
+class BriefSession(NamedTuple):
+    """What charts and alerts read of a session."""
+
+    created_at: datetime
+    question: str
+    outcome: QuestionOutcome | None
+    passed: bool | None
+    latency_ms: float
+    tokens: int | None
+    """None: not counted."""
+
+
 class Spread(NamedTuple):
     """A score over many sessions; only those that have one are counted."""
 

@@ -172,7 +172,7 @@ class Scale:
         share = min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
         return round(self.begin + share * (self.end - self.begin), _ROUND)
 
-    def ticks(self, most: int = 6, *, form: str = "") -> tuple[Tick, ...]:
+    def ticks(self, most: int = 7, *, form: str = "") -> tuple[Tick, ...]:
         """Return round values of the range; `form` is how they are written."""
         values = round_values(self.low, self.high, most)
         step = values[1] - values[0] if len(values) > 1 else 1.0

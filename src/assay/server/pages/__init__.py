@@ -10,7 +10,8 @@ Charts, style sheet and the wording of numbers are those of `assay.presentation`
 - `memory`: list, sort, export and search memories.
 - `memory_one`: one memory, its timeline and versions, and the forms that change it.
 - `memory_inbox`: memories that wait for a person.
-- `analysis`: overview, patterns and prompts.
+- `overview`: what answered questions add up to, over time.
+- `analysis`: patterns and prompts.
 - `runs`: finished runs, comparisons and reports.
 - `experiments`: changes that can be switched, and their tests.
 - `labelling`: label candidates one by one.
@@ -38,6 +39,7 @@ from assay.server.pages import (
     memory,
     memory_inbox,
     memory_one,
+    overview,
     page,
     runs,
     traces,
@@ -54,7 +56,7 @@ PAGES = (
     memory_inbox.pages,
     memory_one.pages,
     memory.pages,
-    analysis.overview_pages,
+    overview.pages,
     answers.explorer_pages,
     analysis.pattern_pages,
     analysis.prompt_pages,

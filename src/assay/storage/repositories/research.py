@@ -32,6 +32,7 @@ from assay.records.research import Dimension
 from assay.records.research_log import (
     BINS,
     AskedAgain,
+    BriefSession,
     DayOfResearch,
     QuestionOutcome,
     ResearchFilter,
@@ -262,6 +263,23 @@ class ResearchRows(Repository):
         found = self._matching(select(research_sessions), wanted).order_by(_OF.id).limit(limit)
         for row in self._connection.execution_options(yield_per=1_000).execute(found):
             yield _session(row)
+
+    def brief(self, wanted: ResearchFilter | None = None, *, newest: int = 10_000) -> list[BriefSession]:
+        """Return outcome, time and tokens of the newest sessions of a filter, oldest first."""
+        columns = (_OF.created_at, _OF.question, _OF.outcome, _OF.passed, _OF.latency_ms, _OF.tokens)
+        found = self._matching(select(*columns), wanted).order_by(_OF.created_at.desc(), _OF.id.desc()).limit(newest)
+        rows = self._connection.execute(found).all()
+        return [
+            BriefSession(
+                row.created_at,
+                row.question,
+                None if row.outcome is None else QuestionOutcome(row.outcome),
+                row.passed,
+                row.latency_ms,
+                row.tokens,
+            )
+            for row in reversed(rows)
+        ]
 
     def questions_searched_for(self, *, newest: int = 10_000) -> dict[str, str]:
         """Return the question of each search of the newest sessions, by the id of the search."""
