@@ -14,8 +14,8 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from assay.access import acts
-from assay.errors import BadValue
-from assay.memory.rights import check_readable
+from assay.errors import BadValue, NotAllowed
+from assay.memory.rights import check_change, check_readable
 from assay.memory.showing import show
 from assay.presentation import charts
 from assay.presentation.wording import plain, tone
@@ -83,8 +83,18 @@ def show_memory(view: PageView) -> Page:
             "whole": filters.yes(view.query, "whole") or False,
             "said": view.notice,
             "tiers": _tiers(view),
+            "why_not": why_unchangeable(view, memory),
         }
     return Page(template="memory_one.html", context=context)
+
+
+def why_unchangeable(view: PageView, memory: MemoryRecord) -> str:
+    """Return why the caller may not change a memory that their access would let them change; empty if they may."""
+    try:
+        check_change(memory, view.scope, "change", automated=view.caller.is_program)
+    except NotAllowed as problem:
+        return problem.message
+    return ""
 
 
 def _show(view: PageView, work: Work) -> ShownMemory:
@@ -121,7 +131,9 @@ def make_timeline(
         )
         for save in shown.saves
     ]  # fmt: skip
-    steps += [TimelineStep(entry.at, plain(entry.action), entry.actor, _reason(entry)) for entry in audit]
+    steps += [
+        TimelineStep(entry.at, plain(entry.action).replace(".", " "), entry.actor, _reason(entry)) for entry in audit
+    ]
     steps += [
         TimelineStep(
             edge.edge.created_at,
@@ -301,7 +313,10 @@ def preview_forgetting(view: PageView) -> Page:
     erases = may_erase and bool(filters.yes(view.query, "erase"))
     plan = view.engine.forgetting.plan(view.scope, Forget(memory_ids=(memory_id,))) if erases else None
     paths = view.grant.allows(acts.SETTINGS_READ_ALL.policy)
-    context = {"shown": shown, "terms": terms, "may_erase": may_erase, "plan": plan, "shows_paths": paths}
+    context = {
+        "shown": shown, "terms": terms, "may_erase": may_erase, "plan": plan, "shows_paths": paths,
+        "why_not": why_unchangeable(view, shown.memory),
+    }  # fmt: skip
     return Page(template="memory_forget.html", context=context)
 
 

@@ -200,12 +200,16 @@ class WhoIsHere(NamedTuple):
     name: str
     access: str
     tenant: str
+    person: bool
+    """Whether they have shown that they are a person; otherwise they count as a program."""
 
 
 def describe_caller(request: Request) -> WhoIsHere | None:
     """Return who looks at the page and how far they may go; None for somebody unknown."""
     grant: Grant | None = request.scope.get(GRANT)
-    return None if grant is None else WhoIsHere(grant.scope.principal, grant.access.value, grant.scope.tenant)
+    if grant is None:
+        return None
+    return WhoIsHere(grant.scope.principal, grant.access.value, grant.scope.tenant, grant.person)
 
 
 def _may(request: Request, act: str) -> bool:

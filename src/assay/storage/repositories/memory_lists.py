@@ -18,6 +18,8 @@ from assay.storage.repositories.memories import conditions, is_forgotten
 from assay.storage.rows import from_row
 from assay.storage.tables import edges, memories, memory_saves
 
+_END = 60
+"""Characters of both ends by which texts are taken for candidates of being the same."""
 AT_ONCE = 1_000
 """Memories that are read at once when all are wanted."""
 _LOWEST_FIRST = {tier.value: place for place, tier in enumerate(reversed(Tier))}
@@ -119,21 +121,26 @@ class MemoryLists(Repository):
     def _same_text(self, limit: int) -> list[MemoryPair]:
         """Pair the oldest memory of each text with the newest one."""
         oldest, newest = func.min(memories.c.id).label("oldest"), func.max(memories.c.id).label("newest")
+        # Texts with the same ends are candidates; only those are read whole and compared.
+        body, on_sqlite = memories.c.body, self._connection.dialect.name == "sqlite"
+        last = func.substr(body, -_END) if on_sqlite else func.right(body, _END)
         statement = (
             select(oldest, newest, func.count())
-            .where(self._mine(memories), memories.c.superseded_at.is_(None), memories.c.source_hash.is_not(None))
-            .group_by(memories.c.source_hash)
+            .where(self._mine(memories), memories.c.superseded_at.is_(None))
+            .group_by(func.substr(body, 1, _END), last)
             .having(func.count() > 1)
             .order_by(newest.desc())
         )
         rows = self._connection.execute(statement.limit(limit)).all()
-        titles = self._titles([memory_id for row in rows for memory_id in row[:2]])
-        return [MemoryPair(titles[row[0]], titles[row[1]], _same_words(int(row[2])), 1.0) for row in rows]
-
-    def _titles(self, ids: list[str]) -> dict[str, MemoryTitle]:
-        columns = (memories.c.id, memories.c.title, memories.c.folder)
-        statement = select(*columns).where(self._mine(memories), self._among(memories.c.id, ids))
-        return {row[0]: MemoryTitle(*row) for row in self._connection.execute(statement)}
+        columns = (memories.c.id, memories.c.title, memories.c.folder, memories.c.body)
+        ids = [memory_id for row in rows for memory_id in row[:2]]
+        read = select(*columns).where(self._mine(memories), self._among(memories.c.id, ids))
+        found = {row.id: row for row in self._connection.execute(read)}
+        return [
+            MemoryPair(MemoryTitle(*found[first][:3]), MemoryTitle(*found[second][:3]), _same_words(int(count)), 1.0)
+            for first, second, count in rows
+            if found[first].body == found[second].body
+        ]
 
     def _near_duplicates(self, limit: int) -> list[MemoryPair]:
         """Pair what the gate would have rejected, had it been enforced, with its nearest memory."""

@@ -191,7 +191,10 @@
   };
   addEventListener("DOMContentLoaded", () => {
     const theme = document.querySelector("[data-theme-switch]");
-    const say = () => { theme.textContent = dark() ? "Light" : "Dark"; };
+    const say = () => {
+      theme.textContent = dark() ? "Light" : "Dark";
+      theme.setAttribute("aria-label", `${theme.textContent} colours`);
+    };
     say();
     theme.hidden = false;
     theme.addEventListener("click", () => {
