@@ -29,7 +29,6 @@ from assay.records import (
     Forget,
     MemoryFilter,
     MemoryList,
-    MemoryOrder,
     PackedContext,
     RecentSession,
     Scope,
@@ -297,24 +296,11 @@ class Engine:
         return found
 
     def list_memories(
-        self,
-        scope: Scope,
-        wanted: MemoryFilter,
-        *,
-        after: str | None = None,
-        limit: int = 50,
-        order: MemoryOrder = MemoryOrder.CREATED,
-        descending: bool = True,
+        self, scope: Scope, wanted: MemoryFilter, *, after: str | None = None, limit: int = 50
     ) -> MemoryList:
-        """One page of the memories that a filter lets through, newest first, and how many there are in all.
-
-        `order` and `descending` choose another order; `after` is the id of the last memory of the page before.
-        """
+        """One page of the memories that a filter lets through, newest first, and how many there are in all."""
         with self.store.reading(scope) as work:
-            if order is MemoryOrder.CREATED and descending:
-                rows = work.memories.matching(wanted, after=after, limit=limit + 1)
-            else:
-                rows = work.memory_lists.page(wanted, order=order, descending=descending, after=after, limit=limit + 1)
+            rows = work.memories.matching(wanted, after=after, limit=limit + 1)
             by_status = work.memories.count_matching(wanted)
         page = tuple(rows[:limit])
         return MemoryList(

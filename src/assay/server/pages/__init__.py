@@ -78,6 +78,8 @@ def add_pages(app: FastAPI) -> None:
     answers.add_events(app)
     app.state.reports = LastFew()
     app.state.analyses = LastFew()
+    app.state.memory_counts = LastFew()
+    app.state.memory_copies = LastFew()
     setattr(app.state, PAGE, partial(page.show_error, app))
     app.add_api_route(
         page.ASSETS_PATH + "/{name}", _asset, methods=["GET"], include_in_schema=False, response_model=None

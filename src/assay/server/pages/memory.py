@@ -24,7 +24,7 @@ from assay.records import (
 )
 from assay.server.pages import filters, lists
 from assay.server.pages.lists import ListColumn, PageList
-from assay.server.pages.page import Page, Pages, PageView
+from assay.server.pages.page import LastFew, Page, Pages, PageView
 from assay.verbs import sessions as session_verbs
 
 pages = Pages("memory")
@@ -64,8 +64,10 @@ def browse(view: PageView) -> Page:
         "statuses": list(MemoryStatus), "filtered": wanted != MemoryFilter(), "found": None, "steps": None,
         "by_status": {}, "next": None, "first": None, "said": view.notice,
     }  # fmt: skip
+    everything = count_by_status(view, MemoryFilter())
+    total = sum(count for status, count in everything.items() if status is not MemoryStatus.FORGOTTEN)
     with view.engine.store.reading(view.scope) as work:
-        context |= {"total": work.memories.count(), "edges": work.edges.count(), "chunks": work.memories.count_chunks()}
+        context |= {"total": total, "edges": work.edges.count(), "chunks": work.memories.count_chunks()}
     if words:
         found = search_to_explain(view, words, folder=wanted.folder, tier=wanted.tier)
         context |= {"found": found, "steps": charts.steps(steps_of(found))}
@@ -90,23 +92,31 @@ def _list_memories(view: PageView, wanted: MemoryFilter) -> tuple[PageList[Memor
     sort = lists.read_sort(view.query, COLUMNS, "-created") or lists.ListSort("created", descending=True)
     order = MemoryOrder(sort.name)
     after = view.query_value("after") or None
-    page = view.engine.list_memories(
-        view.scope, wanted, after=after, limit=LISTED, order=order, descending=sort.descending
-    )
+    with view.engine.store.reading(view.scope) as work:
+        rows = work.memory_lists.page(wanted, order=order, descending=sort.descending, after=after, limit=LISTED + 1)
+    by_status = count_by_status(view, wanted)
 
     def every() -> Iterator[MemoryRecord]:
         with view.engine.store.reading(view.scope) as work:
             yield from work.memory_lists.every(wanted, order=order, descending=sort.descending)
 
     listed = PageList(
-        view=view, name="memories", what="memory", columns=COLUMNS, rows=page.memories, total=page.total, sort=sort,
-        every=every,
+        view=view, name="memories", what="memory", columns=COLUMNS, rows=rows[:LISTED],
+        total=sum(by_status.values()), sort=sort, every=every,
     )  # fmt: skip
     return listed, {
-        "by_status": {status.value: count for status, count in page.by_status.items()},
-        "next": None if page.next_after is None else view.with_query(after=page.next_after),
+        "by_status": {status.value: count for status, count in by_status.items()},
+        "next": view.with_query(after=rows[LISTED - 1].id) if len(rows) > LISTED else None,
         "first": view.with_query(after="") if after else None,
     }
+
+
+def count_by_status(view: PageView, wanted: MemoryFilter) -> Mapping[MemoryStatus, int]:
+    """Count the memories that match a filter, by status; it reads them all, so counts are kept until one changes."""
+    counts: LastFew[Mapping[MemoryStatus, int]] = view.request.app.state.memory_counts
+    with view.engine.store.reading(view.scope) as work:
+        key = (view.scope.tenant, wanted, work.changes.position())
+        return counts.of(key, lambda: work.memories.count_matching(wanted))
 
 
 def search_to_explain(

@@ -8,7 +8,9 @@ from assay.access import acts
 from assay.memory.saving.spam_filter import quarantine_reasons
 from assay.records import MemoryFilter, MemoryStatus
 from assay.records.learning import TermState
-from assay.server.pages.page import Page, Pages, PageView
+from assay.server.pages.page import LastFew, Page, Pages, PageView
+from assay.storage import Work
+from assay.storage.repositories.memory_lists import MemoryPair
 from assay.verbs import learning as learning_verbs
 
 pages = Pages("memory")
@@ -26,13 +28,20 @@ def show_inbox(view: PageView) -> Page:
         context = {
             "quarantined": [(memory, quarantine_reasons(memory)) for memory in held],
             "contradictions": work.memory_lists.contradictions(limit=SHOWN + 1),
-            "copies": work.memory_lists.copies(limit=SHOWN + 1),
+            "copies": _find_copies(view, work),
             "terms": [(term, titles.get(term.memory_id)) for term in terms[:SHOWN]],
             "waiting_terms": len(terms),
             "shown": SHOWN,
             "said": view.notice,
         }
     return Page(template="memory_inbox.html", context=context)
+
+
+def _find_copies(view: PageView, work: Work) -> list[MemoryPair]:
+    """Return pairs of the same or nearly the same text. All texts are compared, so pairs are kept until one changes."""
+    kept: LastFew[list[MemoryPair]] = view.request.app.state.memory_copies
+    key = (view.scope.tenant, work.changes.position())
+    return kept.of(key, lambda: work.memory_lists.copies(limit=SHOWN + 1))
 
 
 @pages.post("/memory/inbox/approve", acts.LEARNING_CHANGE)
