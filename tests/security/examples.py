@@ -147,6 +147,11 @@ FORMS: Mapping[str, Example] = {
     "POST /memory/{memory_id}/forget": lambda _: {"reason": "by the matrix"},
     "POST /memory/{memory_id}/erase": lambda _: {},
     "POST /memory/inbox/approve": lambda _: {},
+    "POST /memory/add": lambda _: {
+        "title": "A ledger by hand",
+        "body": "The ledger is kept by hand because ink lasts.",
+    },
+    "POST /memory/sample": lambda _: {},
     "POST /memory/inbox/{memory_id}/withdraw": lambda _: {},
     "POST /evaluation/patterns/apply": lambda _: {"prompt_id": PROMPT, "sentence": "Say less."},
     "POST /evaluation/prompts/{prompt_id}": lambda _: {"text": 'system = "You plan."\ntask = "Plan."'},

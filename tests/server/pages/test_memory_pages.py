@@ -234,6 +234,29 @@ def test_a_reader_sees_no_form_and_no_text_that_was_forgotten(tmp_path: Path) ->
         assert "behind the clock" in client.get(f"/memory/{memory}", headers=governs).text
 
 
+def test_an_empty_store_can_be_filled_from_the_page(tmp_path: Path) -> None:
+    with services_at(tmp_path) as services, reaching(services, pages=True) as client:
+        page = client.get("/memory").text
+        assert "No memories yet" in page
+        assert f"assay ingest docs/ --db {services.settings.db}" in page
+        written = send(
+            client, "/memory/add", "/memory", title="Bell", body="The bell is at the side door.", folder="desk"
+        )
+        assert "It was saved." in written
+        assert client.get("/memory?folder=desk&export=json").json()[0]["title"] == "Bell"
+        reader = client.get("/memory", headers=bearer(services, Access.READ)).text
+        assert "/memory/add" not in reader
+        assert services.settings.db not in reader
+
+
+@pytest.mark.slow
+def test_the_sample_is_taken_in_once(tmp_path: Path) -> None:
+    with services_at(tmp_path) as services, reaching(services, pages=True) as client:
+        assert "100 memories of the sample were saved" in send(client, "/memory/sample", "/memory")
+        assert "0 memories of the sample were saved" in send(client, "/memory/sample", "/memory/add")
+        assert len(client.get("/memory?folder=sample&export=json").json()) == 100
+
+
 def test_whoever_has_not_shown_to_be_a_person_is_told_how_to(tmp_path: Path) -> None:
     with services_at(tmp_path) as services, reaching(services, pages=True) as client:
         saver = services.engine.saver

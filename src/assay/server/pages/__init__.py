@@ -9,6 +9,7 @@ Charts, style sheet and the wording of numbers are those of `assay.presentation`
 - `find`: pages, memories, questions, runs and flags by a few words.
 - `memory`: list, sort, export and search memories.
 - `memory_one`: one memory, its timeline and versions, and the forms that change it.
+- `memory_adding`: new memories from a folder, a sample, or written on the page.
 - `memory_inbox`: memories that wait for a person.
 - `overview`: what answered questions add up to, over time.
 - `analysis`: patterns and prompts.
@@ -37,6 +38,7 @@ from assay.server.pages import (
     find,
     labelling,
     memory,
+    memory_adding,
     memory_inbox,
     memory_one,
     overview,
@@ -54,6 +56,7 @@ PAGES = (
     answers.ask_pages,
     find.pages,
     memory_inbox.pages,
+    memory_adding.pages,
     memory_one.pages,
     memory.pages,
     overview.pages,

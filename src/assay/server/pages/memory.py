@@ -24,6 +24,7 @@ from assay.records import (
 )
 from assay.server.pages import filters, lists
 from assay.server.pages.lists import ListColumn, PageList
+from assay.server.pages.memory_adding import SAMPLE_FOLDER
 from assay.server.pages.page import LastFew, Page, Pages, PageView
 from assay.verbs import sessions as session_verbs
 
@@ -62,7 +63,7 @@ def browse(view: PageView) -> Page:
         "words": words, "folder": wanted.folder or "", "tier": wanted.tier or "", "status": wanted.status or "",
         "tag": wanted.tags[0] if wanted.tags else "", "folders": view.engine.folders(view.scope), "tiers": list(Tier),
         "statuses": list(MemoryStatus), "filtered": wanted != MemoryFilter(), "found": None, "steps": None,
-        "by_status": {}, "next": None, "first": None, "said": view.notice,
+        "by_status": {}, "next": None, "first": None, "said": view.notice, "sample_folder": SAMPLE_FOLDER,
     }  # fmt: skip
     everything = count_by_status(view, MemoryFilter())
     total = sum(count for status, count in everything.items() if status is not MemoryStatus.FORGOTTEN)

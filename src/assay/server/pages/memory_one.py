@@ -353,4 +353,6 @@ def describe_outcome(outcome: SaveOutcome) -> str:
         return f"It is in quarantine: {outcome.reason}."
     if outcome.unchanged:
         return "Nothing was changed."
-    return f"Version {outcome.version} took its place."
+    if outcome.decision is SaveDecision.MERGE:
+        return "It was merged into this memory, which says the same."
+    return "It was saved." if outcome.version == 1 else f"Version {outcome.version} took its place."

@@ -130,6 +130,51 @@
       figure.append(bar);
     }
   };
+  // Saved views: an address with its filters under a name, kept by this browser for this tenant.
+  const viewsKey = () => `assay-views-${document.body.dataset.tenant}`;
+  const readViews = () => { try { return JSON.parse(localStorage.getItem(viewsKey())) ?? []; } catch { return []; } };
+  const writeViews = (views) => { try { localStorage.setItem(viewsKey(), JSON.stringify(views)); } catch { /* private windows keep nothing */ } listViews(); };
+  const here = () => location.pathname + location.search;
+  const listViews = () => {
+    const nav = document.querySelector(".side nav"), views = readViews();
+    nav.querySelector("[data-views]")?.remove();
+    if (!views.length) return;
+    const group = document.createElement("div"), head = document.createElement("strong");
+    group.dataset.views = "";
+    head.textContent = "Saved views";
+    group.append(head, ...views.map(({ name, address }) => {
+      const row = document.createElement("span"), link = document.createElement("a"), drop = document.createElement("button");
+      [link.href, link.textContent, drop.type, drop.className, drop.textContent] = [address, name, "button", "bare", "×"];
+      if (address === here()) link.setAttribute("aria-current", "page");
+      drop.setAttribute("aria-label", `× Remove the view ${name}`);
+      drop.addEventListener("click", () => writeViews(readViews().filter((view) => view.name !== name)));
+      row.className = "saved-view";
+      row.append(link, drop);
+      return row;
+    }));
+    nav.append(group);
+  };
+  const offerView = () => {
+    const form = document.querySelector("main form.filters[method=get]");
+    if (!form || location.search.length < 2) return;
+    const open = action("Save view", "Save view under a name", () => {
+      const box = document.createElement("form"), name = document.createElement("input"), keep = document.createElement("button");
+      [box.className, name.name, name.required, name.maxLength, keep.textContent] = ["row save-view", "view", true, 60, "Save view"];
+      name.setAttribute("aria-label", "Name of the view");
+      name.placeholder = "Name of the view";
+      box.append(name, keep);
+      box.addEventListener("submit", (event) => {
+        event.preventDefault();
+        writeViews([...readViews().filter((view) => view.name !== name.value.trim()), { name: name.value.trim(), address: here() }]);
+        box.replaceWith(open);
+      });
+      open.replaceWith(box);
+      name.focus();
+    });
+    open.className = "";
+    form.after(open);
+    open.classList.add("save-view");
+  };
   // The palette: what the page offers at once, what the server finds while one types.
   const openPalette = (theme) => {
     const palette = document.querySelector(".palette"), field = palette.querySelector("input"), list = palette.querySelector("ul");
@@ -159,12 +204,13 @@
     };
     const find = async () => {
       const words = field.value.trim(), mine = ++asked;
+      const views = readViews().filter(({ name }) => name.toLowerCase().includes(words.toLowerCase())).map(({ name, address }) => ({ kind: "view", title: name, address }));
       const offered = own.filter((one) => one.title.toLowerCase().includes(words.toLowerCase()));
       try {
         const answer = await fetch(`/find?${new URLSearchParams({ q: words, export: "json" })}`);
         const found = answer.ok ? await answer.json() : [];
-        if (mine === asked) show([...found, ...offered]);
-      } catch { if (mine === asked) show(offered); }
+        if (mine === asked) show([...views, ...found, ...offered]);
+      } catch { if (mine === asked) show([...views, ...offered]); }
     };
     const go = () => {
       const one = shown[at];
@@ -207,6 +253,8 @@
       button.hidden = false;
       button.addEventListener("click", () => copy(button));
     }
+    listViews();
+    offerView();
     showTimes();
     addTableExports();
     addChartExports();
