@@ -209,7 +209,7 @@
       try {
         const answer = await fetch(`/find?${new URLSearchParams({ q: words, export: "json" })}`);
         const found = answer.ok ? await answer.json() : [];
-        if (mine === asked) show([...views, ...found, ...offered]);
+        if (mine === asked) show(words ? [...views, ...offered, ...found] : [...found, ...views, ...offered]);
       } catch { if (mine === asked) show([...views, ...offered]); }
     };
     const go = () => {
