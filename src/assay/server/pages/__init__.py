@@ -5,6 +5,7 @@ Charts, style sheet and the wording of numbers are those of `assay.presentation`
 - `page`: how a page is declared, rendered from `templates` and answered; its files; the page of an error.
 - `filters`: filters of an address, read into values.
 - `answers`: ask a question, its answer, and all answered questions.
+- `question`: the timeline of one question, the support of its sentences, and its retry.
 - `memory`: list, search and show memories.
 - `overview`: what answered questions add up to, over time.
 - `analysis`: patterns and prompts.
