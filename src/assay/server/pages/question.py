@@ -71,6 +71,9 @@ def _list_spans(
         at = yield from _list_attempt("plan", attempt, start, at, prices)
     for number, query in enumerate(searches, 1):
         took = timedelta(milliseconds=query.total_latency_ms or 0.0)
+        # The log may have another clock than the record; such a search stands behind the one before it.
+        inside = start <= query.created_at <= start + timedelta(milliseconds=session.latency_ms)
+        begins = query.created_at if inside else at
         gave = ", ".join(
             f"{name} {one.get('candidates', 0)} found, {one.get('found', 0)} kept"
             for name, one in query.channel_contributions.items()
@@ -80,10 +83,10 @@ def _list_spans(
             f"search {number}",
             "search",
             start,
-            _Between(query.created_at, query.created_at + took),
+            _Between(begins, begins + took),
             note=f"{query.query}: {gave}",
         )
-        at = max(at, query.created_at + took)
+        at = max(at, begins + took)
     result = trace["retrieval_evaluation"]["result"]
     ends = at + timedelta(milliseconds=result["latency_ms"])
     yield from _list_evaluation("search", "sources", result, start, _Between(at, ends), prices=prices)
