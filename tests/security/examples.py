@@ -71,6 +71,12 @@ ROUTES: Mapping[str, Example] = {
     "DELETE /api/sign-ins/{session_id}": lambda has: {"session_id": has.spare_sign_in_id},
     "POST /evaluation/sign-ins/{session_id}/end": lambda has: {"session_id": has.spare_sign_in_id},
     "GET /memory": lambda has: {"folder": has.canary("folder")},
+    "GET /find": lambda has: {"q": has.canary("title")},
+    "GET /memory/{memory_id}/forget": lambda has: {"memory_id": has.spare_memory_id, "erase": "yes"},
+    **{
+        f"POST /memory/{{memory_id}}/{act}": lambda has: {"memory_id": has.spare_memory_id}
+        for act in ("edit", "tier", "restore", "forget", "erase")
+    },
 }
 BODIES: Mapping[str, Example] = {
     "POST /api/research/query": lambda has: {"question": "When is the ledger settled?", "session_id": has.session_id},
@@ -135,6 +141,18 @@ FORMS: Mapping[str, Example] = {
     "POST /answers/{log_id}/retry": lambda _: {},
     "POST /answers/{log_id}/rating": lambda _: {"was_useful": "yes"},
     "POST /memory/{memory_id}/validate": lambda _: {"was_useful": "yes"},
+    "POST /memory/{memory_id}/edit": lambda _: {"title": "A ledger changed by hand", "body": "The ledger is settled."},
+    "POST /memory/{memory_id}/tier": lambda _: {"tier": "important"},
+    "POST /memory/{memory_id}/restore": lambda _: {},
+    "POST /memory/{memory_id}/forget": lambda _: {"reason": "by the matrix"},
+    "POST /memory/{memory_id}/erase": lambda _: {},
+    "POST /memory/inbox/approve": lambda _: {},
+    "POST /memory/add": lambda _: {
+        "title": "A ledger by hand",
+        "body": "The ledger is kept by hand because ink lasts.",
+    },
+    "POST /memory/sample": lambda _: {},
+    "POST /memory/inbox/{memory_id}/withdraw": lambda _: {},
     "POST /evaluation/patterns/apply": lambda _: {"prompt_id": PROMPT, "sentence": "Say less."},
     "POST /evaluation/prompts/{prompt_id}": lambda _: {"text": 'system = "You plan."\ntask = "Plan."'},
     "POST /evaluation/prompts/{prompt_id}/use": lambda _: {"version": "1"},
@@ -146,6 +164,8 @@ FORMS: Mapping[str, Example] = {
     "POST /evaluation/experiments/{flag}/graduate": lambda _: {},
     "POST /evaluation/experiments/{flag}/rollback": lambda _: {},
     "POST /evaluation/sign-ins/{session_id}/end": lambda _: {},
+    "POST /evaluation/tokens": lambda _: {"name": "matrix", "access": "read", "days": "1"},
+    "POST /evaluation/tokens/{token_id}/revoke": lambda _: {},
     "POST /traces/{trace_id}": lambda _: {"key": "g", "dataset": "matrix-cases"},
     "POST /evaluation/label/{dataset}": lambda _: {"key": "2", "case": "c1", "document": "d1"},
 }

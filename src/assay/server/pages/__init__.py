@@ -4,16 +4,21 @@ Charts, style sheet and the wording of numbers are those of `assay.presentation`
 
 - `page`: how a page is declared, rendered from `templates` and answered; its files; the page of an error.
 - `filters`: filters of an address, read into values.
+- `lists`: lists with a count, an order, and exports as CSV and JSON.
 - `answers`: ask a question, its answer, and all answered questions.
 - `question`: the timeline of one question, the support of its sentences, and its retry.
-- `memory`: list, search and show memories.
+- `find`: pages, memories, questions, runs and flags by a few words.
+- `memory`: list, sort, export and search memories.
+- `memory_one`: one memory, its timeline and versions, and the forms that change it.
+- `memory_adding`: new memories from a folder, a sample, or written on the page.
+- `memory_inbox`: memories that wait for a person.
 - `overview`: what answered questions add up to, over time.
 - `analysis`: patterns and prompts.
 - `runs`: finished runs, comparisons and reports.
 - `experiments`: changes that can be switched, and their tests.
 - `labelling`: label candidates one by one.
 - `traces`: traces of other systems, and one of them as a waterfall.
-- `administration`: audit log, sign-ins and settings.
+- `administration`: audit log, tokens, sign-ins and settings.
 """
 
 from __future__ import annotations
@@ -31,8 +36,12 @@ from assay.server.pages import (
     analysis,
     answers,
     experiments,
+    find,
     labelling,
     memory,
+    memory_adding,
+    memory_inbox,
+    memory_one,
     overview,
     page,
     runs,
@@ -46,6 +55,10 @@ __all__ = ["add_pages"]
 
 PAGES = (
     answers.ask_pages,
+    find.pages,
+    memory_inbox.pages,
+    memory_adding.pages,
+    memory_one.pages,
     memory.pages,
     overview.pages,
     answers.explorer_pages,
@@ -56,6 +69,7 @@ PAGES = (
     labelling.pages,
     traces.pages,
     administration.audit_pages,
+    administration.token_pages,
     administration.sign_in_pages,
     administration.settings_pages,
 )
@@ -68,6 +82,8 @@ def add_pages(app: FastAPI) -> None:
     answers.add_events(app)
     app.state.reports = LastFew()
     app.state.analyses = LastFew()
+    app.state.memory_counts = LastFew()
+    app.state.memory_copies = LastFew()
     setattr(app.state, PAGE, partial(page.show_error, app))
     app.add_api_route(
         page.ASSETS_PATH + "/{name}", _asset, methods=["GET"], include_in_schema=False, response_model=None

@@ -88,7 +88,7 @@ def show_prompt(view: PageView) -> Page:
     context: dict[str, Any] = {
         "prompt_id": prompt_id, "versions": versions, "used": now, "first": first, "second": second,
         "diff": [], "compared": None, "figure": None, "not_compared": "", "asked": _count_questions(view, versions),
-        "said": view.query_value("said"), "models": bool(view.settings.model_url), **_split(view, prompt_id),
+        "said": view.notice, "models": bool(view.settings.model_url), **_split(view, prompt_id),
     }  # fmt: skip
     if first != second:
         pair = {"prompt_id": prompt_id, "first": first, "second": second}
@@ -146,7 +146,7 @@ def write(view: PageView) -> Response:
     active = view.form.get("active") == "yes"
     note = view.form.get("note", "").strip()
     made = view.call(prompt_verbs.WRITE, prompt_id=prompt_id, text=text, note=note, active=active)
-    return go_to(f"/evaluation/prompts/{prompt_id}?second={made.version}&said=Version+{made.version}+is+kept")
+    return view.go_to(f"/evaluation/prompts/{prompt_id}?second={made.version}", f"Version {made.version} is kept")
 
 
 @prompt_pages.post("/evaluation/prompts/{prompt_id}/use", acts.PROMPT_CHANGE)
@@ -155,7 +155,7 @@ def use(view: PageView) -> Response:
     prompt_id = view.path["prompt_id"]
     version = filters.whole(view.form, "version", most=_MOST_VERSIONS) or 0
     view.call(prompt_verbs.USE, prompt_id=prompt_id, version=version)
-    return go_to(f"/evaluation/prompts/{prompt_id}?said=Version+{version}+is+in+use")
+    return view.go_to(f"/evaluation/prompts/{prompt_id}", f"Version {version} is in use")
 
 
 @prompt_pages.post("/evaluation/prompts/{prompt_id}/split", acts.PROMPT_CHANGE)
@@ -164,8 +164,8 @@ def split(view: PageView) -> Response:
     prompt_id = view.path["prompt_id"]
     if view.form.get("end") == "yes":
         view.call(prompt_verbs.END_SPLIT, prompt_id=prompt_id)
-        return go_to(f"/evaluation/prompts/{prompt_id}?said=The+split+has+ended")
+        return view.go_to(f"/evaluation/prompts/{prompt_id}", "The split has ended")
     second = filters.whole(view.form, "second", most=_MOST_VERSIONS) or 0
     made = view.call(prompt_verbs.SPLIT, prompt_id=prompt_id, version=second).split
-    said = f"Half+of+the+questions+go+to+version+{made.second}+from+now+on"
-    return go_to(f"/evaluation/prompts/{prompt_id}?first={made.first}&second={made.second}&said={said}")
+    said = f"Half of the questions go to version {made.second} from now on"
+    return view.go_to(f"/evaluation/prompts/{prompt_id}?first={made.first}&second={made.second}", said)

@@ -120,12 +120,12 @@ def rate(view: PageView) -> Response:
     """Rate an answer as useful or useless."""
     log_id, useful = view.path["log_id"], view.form_value("was_useful") == "yes"
     votes = view.call(research_verbs.RATE, log_id=log_id, was_useful=useful).memories
-    return go_to(f"/answers/{log_id}?said={vote_word(votes, useful=useful)}")
+    return view.go_to(f"/answers/{log_id}", vote_word(votes, useful=useful))
 
 
 def _answer_context(view: PageView, log_id: str) -> dict[str, Any]:
     found = view.call(research_verbs.SHOW, log_id=log_id)
-    return {"session": found.session, **describe_session(found), "said": view.query_value("said")}
+    return {"session": found.session, **describe_session(found), "said": view.notice}
 
 
 def describe_session(found: StoredResearch) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def list_experiments(view: PageView) -> Page:
             "last": {name: own[-1] for name, own in steps.items() if own},
             "tests": tests,
             **_read_offline_experiments(),
-            "said": view.query_value("said"),
+            "said": view.notice,
         },
     )
 
@@ -83,7 +83,7 @@ def show_experiment(view: PageView) -> Page:
             "kinds": list(VoteKind),
             "shares": _shares(page.state.percent),
             "share": _share(page.state.percent),
-            "said": view.query_value("said"),
+            "said": view.notice,
         },
     )
 
