@@ -16,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from assay.presentation import wording
+from assay.presentation.markdown import render_markdown
 
 # --- Style sheet and scripts ---
 
@@ -55,6 +56,7 @@ def environment(folder: Path, **names: Any) -> Environment:
     # NaN is not JSON: a figure that holds one is a fault, not a blank chart.
     made.policies["json.dumps_kwargs"] = {"allow_nan": False, "sort_keys": False}
     made.filters |= {name: getattr(wording, name) for name in _FILTERS}
+    made.filters["markdown"] = render_markdown
     made.globals |= {
         "tone": wording.tone,
         "count_of": wording.count_of,

@@ -14,8 +14,10 @@ The framework is an optional extra, so `demo` and `serving` are loaded when they
 - `limits`: size, depth and values of a request.
 - `idempotency`: writes that may be sent again.
 - `streaming`: event streams and live questions.
+- `alerting`: looks for alerts while the server runs, and sends new ones.
 - `serving`: the socket, and one or several processes on it.
 - `demo`: a store with something on every page.
+- `demo_history`: twelve weeks of questions for it.
 """
 
 from __future__ import annotations

@@ -31,12 +31,14 @@ from assay.presentation.charts.rows import (
     FunnelStep,
     Measure,
     Named,
+    Span,
     bars,
     changes,
     funnel,
     interval_bars,
     interval_charts,
     steps,
+    timeline,
 )
 
 __all__ = [
@@ -51,6 +53,7 @@ __all__ = [
     "Point",
     "Series",
     "Shape",
+    "Span",
     "Stack",
     "Table",
     "Tie",
@@ -67,5 +70,6 @@ __all__ = [
     "neighbours",
     "stacked",
     "steps",
+    "timeline",
     "trend",
 ]

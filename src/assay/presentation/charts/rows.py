@@ -231,6 +231,65 @@ def _bar_text(end: float, text: str) -> Mark:
     return Mark(shape=Shape.TEXT, x=end, y=_MIDDLE + 4.5, text=text, anchor=anchor, colour=colour, data=False)
 
 
+class Span(NamedTuple):
+    """Something that took time."""
+
+    name: str
+    begin_ms: float
+    end_ms: float
+    colour: str = "accent"
+    note: str = ""
+    tokens: int | None = None
+    cost: str = ""
+    cached: bool = False
+    depth: int = 0
+    """How far it is indented: a part of the span above it has one more."""
+
+
+def timeline(spans: Sequence[Span]) -> Figure:
+    """Draw what was done when, one row a span; the table has tokens, cost and what was not done again."""
+    scale = Scale(0.0, max([*(span.end_ms for span in spans), 1.0]))
+    marks = []
+    for span in spans:
+        begin, end = scale.at(span.begin_ms), scale.at(span.end_ms)
+        took = span.end_ms - span.begin_ms
+        facts = [f"{span.tokens:,} tokens" if span.tokens is not None else "", span.cost, span.note]
+        title = f"{span.name}: {took:,.1f} ms from {span.begin_ms:,.0f} ms on; {'; '.join(filter(None, facts))}"
+        # A span too short to see is still there.
+        wide = max(end, min(100.0, begin + 0.4))
+        bar = _row_bar(min(begin, 99.6), wide, span.colour, title.removesuffix("; "))
+        text = "cached" if span.cached else f"{took:,.0f} ms" if took >= 1 else f"{took:.1f} ms"
+        marks.append([bar, _span_text(begin, wide, text)])
+    names = [f"{'· ' * span.depth}{span.name.rpartition(': ')[2] if span.depth else span.name}" for span in spans]
+    rows = tuple(
+        (
+            span.name,
+            f"{span.begin_ms:,.0f} ms",
+            f"{span.end_ms - span.begin_ms:,.1f} ms",
+            "not counted" if span.tokens is None else f"{span.tokens:,}",
+            span.cost or "not known",
+            "yes" if span.cached else "no",
+            span.note,
+        )
+        for span in spans
+    )
+    return Figure(
+        panels=tuple(label_rows(names, marks)),
+        ticks=scale.ticks(5),
+        across="milliseconds",
+        table=Table(columns=("span", "begins", "took", "tokens", "cost", "cached", "what"), rows=rows),
+    )
+
+
+def _span_text(begin: float, end: float, text: str) -> Mark:
+    """Return how long a span took: behind its bar, or before it where there is no room."""
+    at, anchor = (end, "start") if end < 80 or begin < 20 else (begin, "end")
+    colour = "ink"
+    if end >= 80 and begin < 20:
+        at, anchor, colour = end, "end", "on-accent"
+    return Mark(shape=Shape.TEXT, x=at, y=_MIDDLE + 4.5, text=text, anchor=anchor, colour=colour, data=False)
+
+
 def bars(
     counts: Mapping[str, float], *, what: str, share: bool = False, addresses: Mapping[str, str] | None = None
 ) -> Figure:

@@ -27,6 +27,7 @@ from assay.server.errors import to_json_response as told
 from assay.server.pages import filters
 from assay.server.pages.memory import search_to_explain, steps_of
 from assay.server.pages.page import Page, Pages, PageView, go_to, vote_word
+from assay.server.pages.question import draw_timeline, find_beside, link_sentences
 from assay.server.routing import with_act
 from assay.server.services import REQUEST_ID, Lane, scope_of, services_of
 from assay.server.streaming import LiveQuestions, as_sent
@@ -144,6 +145,7 @@ def describe_session(found: StoredResearch) -> dict[str, Any]:
             "readings": {},
             "evidence": None,
             "notices": [],
+            **link_sentences(None, ()),
         }
     planned, sought, made = (trace[f"{name}_evaluation"] for name in ("plan", "retrieval", "answer"))
     stages: list[dict[str, Any]] = [
@@ -157,10 +159,12 @@ def describe_session(found: StoredResearch) -> dict[str, Any]:
     chosen = {"plan": find_chosen_plan(trace), "search": stages[1]["attempts"][0], "answer": find_chosen_answer(trace)}
     shown = chosen["answer"]
     withheld = found.session.status.value == "withheld"
+    answer = None if shown is None or withheld else shown["synthesis"]
     return {
         "trace": trace,
         "stages": [{**stage, "chosen": chosen[stage["name"]]} for stage in stages],
-        "answer": None if shown is None or withheld else shown["synthesis"],
+        "answer": answer,
+        **link_sentences(answer, sought["passages"]),
         "said": "",
         "rateable": bool(find_citations(trace)),
         "passages": sought["passages"],
@@ -249,4 +253,12 @@ def explain_search(view: PageView) -> Page:
 def show_question(view: PageView) -> Page:
     """Show one question: plan attempts, passages, answer, and every score with its judge."""
     found = view.call(research_verbs.SHOW, log_id=view.path["log_id"])
-    return Page(template="query.html", context={"session": found.session, **describe_session(found)})
+    return Page(
+        template="query.html",
+        context={
+            "session": found.session,
+            **describe_session(found),
+            "timeline": draw_timeline(view, found),
+            "beside": find_beside(view, found),
+        },
+    )

@@ -104,7 +104,7 @@ def _draw(view: PageView, chosen: filters.Range, read: _Read, now: datetime) -> 
         "as_other": view.with_query(**{"as": None if as_share else "share"}),
         "pass_rate": _draw_pass_rate(view, sums),
         "latency": _draw_latency(view, sums),
-        "tokens": _draw_tokens(view, sums) if counted else None,
+        "tokens": _draw_tokens(view, sums) if any(counted) else None,
         "p50": find_percentile(times, 50),
         "p95": find_percentile(times, 95),
         "timed": len(times),

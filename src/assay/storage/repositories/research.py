@@ -281,6 +281,11 @@ class ResearchRows(Repository):
             for row in reversed(rows)
         ]
 
+    def retries_of(self, log_id: str) -> list[ResearchSession]:
+        """Return the sessions that widened the search of a session, oldest first."""
+        found = self._select(research_sessions, _OF.retry_of == log_id).order_by(_OF.id)
+        return [_session(row) for row in self._connection.execute(found)]
+
     def questions_searched_for(self, *, newest: int = 10_000) -> dict[str, str]:
         """Return the question of each search of the newest sessions, by the id of the search."""
         statement = (
