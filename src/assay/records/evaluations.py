@@ -33,6 +33,7 @@ Method = Literal[
     "no_variance",
     "wilson",
     "clopper_pearson",
+    "confidence_sequence",
     "ppi",
     "ppi_no_variance",
     "not_computable",

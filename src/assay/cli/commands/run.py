@@ -25,7 +25,7 @@ from assay.evaluation.results import RunResult
 from assay.evaluation.run_metrics import name_floors
 from assay.evaluation.running.early_stopping import SureAgainst
 from assay.evaluation.running.files import DEFAULT_RUNS, RunFolder, find_run
-from assay.evaluation.running.planning import NO_LIMIT, Budget, RunOptions
+from assay.evaluation.running.planning import NO_LIMIT, Budget, RunOptions, options_of
 from assay.evaluation.running.runner import Running, keep_row, refuse_unmeasured, run_dataset, sentence
 from assay.formats.files import writing
 from assay.metrics.spec import parse_specs
@@ -206,7 +206,7 @@ class _Doing(NamedTuple):
         return self._run(spec, self._options(spec, there), folder)
 
     def _options(self, spec: str, there: RunManifest | None) -> RunOptions:
-        given, before = self.given, RunOptions() if there is None else _options_of(there)
+        given, before = self.given, RunOptions() if there is None else options_of(there)
         return RunOptions(
             metrics=parse_specs(given.metrics) if given.metrics else before.metrics,
             k=_first(given.k, before.k),
@@ -269,20 +269,6 @@ class _Doing(NamedTuple):
     def _command(self, run_id: str) -> str:
         runs = "" if self.runs == DEFAULT_RUNS else f" --runs {self.runs}"
         return f"assay run {self.asked} --resume {run_id}{runs}"
-
-
-def _options_of(there: RunManifest) -> RunOptions:
-    """How a run was begun."""
-    return RunOptions(
-        metrics=parse_specs(there.metrics),
-        k=there.k,
-        repeats=there.repeats,
-        sample=there.sample,
-        seed=there.seed,
-        timeout_s=there.subject.get("timeout_s"),
-        asking=Asking(there.subject.get("asking", Asking.LAST)),
-        until_sure=there.until_sure,
-    )
 
 
 def _first(given: T | None, before: T | None) -> T | None:

@@ -22,6 +22,7 @@ from assay.evaluation.scoring import clusters_of, instrument_of
 from assay.metrics.aggregate import DEFINITIONS
 from assay.metrics.catalog import describe_added
 from assay.metrics.ordering import TIE_ORDER
+from assay.metrics.spec import parse_specs
 from assay.records.datasets import Asking
 from assay.records.evaluations import CaseResult, CaseStatus, RunManifest
 
@@ -140,6 +141,20 @@ class RunOptions:
             raise BadValue(f"k {self.k} is below 1", remedy="Give 1 or more.")
         if self.timeout_s is not None and not 0.0 < self.timeout_s < math.inf:
             raise BadValue(f"timeout {self.timeout_s} is not above 0", remedy="Give seconds above 0.")
+
+
+def options_of(there: RunManifest) -> RunOptions:
+    """Return how a run was begun, for one that goes on."""
+    return RunOptions(
+        metrics=parse_specs(there.metrics),
+        k=there.k,
+        repeats=there.repeats,
+        sample=there.sample,
+        seed=there.seed,
+        timeout_s=there.subject.get("timeout_s"),
+        asking=Asking(there.subject.get("asking", Asking.LAST)),
+        until_sure=there.until_sure,
+    )
 
 
 def plan_run(

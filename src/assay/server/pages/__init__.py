@@ -7,7 +7,9 @@ Charts, style sheet and the wording of numbers are those of `assay.presentation`
 - `answers`: ask a question, its answer, and all answered questions.
 - `memory`: list, search and show memories.
 - `analysis`: overview, patterns and prompts.
+- `live_runs`: start a run, watch it, stop it and go on with it.
 - `runs`: finished runs, comparisons and reports.
+- `notices`: a sentence that the page after a form shows once.
 - `experiments`: changes that can be switched, and their tests.
 - `labelling`: label candidates one by one.
 - `traces`: traces of other systems, and one of them as a waterfall.
@@ -24,7 +26,18 @@ from starlette.responses import Response
 from assay.access import acts
 from assay.errors import AssayError
 from assay.server.errors import PAGE, to_json_response
-from assay.server.pages import administration, analysis, answers, experiments, labelling, memory, page, runs, traces
+from assay.server.pages import (
+    administration,
+    analysis,
+    answers,
+    experiments,
+    labelling,
+    live_runs,
+    memory,
+    page,
+    runs,
+    traces,
+)
 from assay.server.pages.page import LastFew
 from assay.server.routing import with_act
 from assay.server.services import REQUEST_ID
@@ -38,6 +51,7 @@ PAGES = (
     answers.explorer_pages,
     analysis.pattern_pages,
     analysis.prompt_pages,
+    live_runs.pages,
     runs.pages,
     experiments.pages,
     labelling.pages,

@@ -432,14 +432,16 @@ def _answer(viewer: Viewer, here: str, request: Request, form: Mapping[str, str]
                 form=form,
             )
         )
-        if isinstance(page, Response):
-            return page
-        response = render(request, page.template, page.context, here=here, status=page.status)
-        if notices.read_notice(request):
-            notices.drop_notice(request, response)
-        return response
+        return page if isinstance(page, Response) else _render_page(request, here, page)
     except AssayError as problem:
         return _render_problem(request, here, problem)
+
+
+def _render_page(request: Request, here: str, page: Page) -> Response:
+    response = render(request, page.template, page.context, here=here, status=page.status)
+    if notices.read_notice(request):
+        notices.drop_notice(request, response)
+    return response
 
 
 def _render_problem(request: Request, here: str, problem: AssayError) -> Response:

@@ -7,7 +7,8 @@ from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from starlette.responses import Response
 
@@ -19,13 +20,12 @@ from assay.evaluation.reporting import Report
 from assay.evaluation.reporting import wording as report_wording
 from assay.evaluation.reporting.markdown import find_query
 from assay.evaluation.reporting.page import draw_funnel, draw_intervals, draw_latency
+from assay.evaluation.running.files import RunFolder
 from assay.presentation import charts
 from assay.records.run_results import CaveatKind
+from assay.server.live_runs import find_live
 from assay.server.pages import filters
 from assay.server.pages.page import LastFew, Page, Pages, PageView, go_to
-
-if TYPE_CHECKING:
-    from assay.evaluation.running.files import RunFolder
 
 pages = Pages("runs")
 NEWEST = 100
@@ -145,8 +145,10 @@ def _limits(interval: Any) -> tuple[float | None, float | None]:
 
 
 @pages.get("/evaluation/runs/{run_id}", acts.RUN_READ)
-def show_run(view: PageView) -> Page:
-    """Show one run: verdict, metrics, where evidence was lost, and every query."""
+def show_run(view: PageView) -> Page | Response:
+    """Show one run: verdict, metrics, where evidence was lost, and every query; one in progress is shown live."""
+    if not RunFolder(find_live(view.shelf, view.path["run_id"]).path).finished:
+        return go_to(f"/evaluation/runs/{quote(view.path['run_id'])}/live")
     report = _report(view)
     begin = filters.whole(view.query, "begin", most=_MANY) or 0
     words, only = view.query_value("words").casefold(), view.query_value("only")
