@@ -18,7 +18,7 @@ from assay.access import acts
 from assay.clock import Clock
 from assay.errors import BadValue, RecordNotFound, RunFailed, RunNotFound, ServerBusy
 from assay.records import EvalResult, Mode, RunType
-from assay.records.run_results import ComparisonResult, GateResult, ListedRun, RunSummary
+from assay.records.run_results import BlessedRun, ComparisonResult, GateResult, ListedRun, RunSummary
 from assay.verbs.fields import NAME, NO_PATH, Whole, YesNo
 from assay.verbs.paging import PageCursor, PageLimit, cut_page, read_cursor, row_number
 from assay.verbs.verb import Caller, Family, HttpRoute, McpTool, Progress, Request, Verb
@@ -167,6 +167,19 @@ class GateRunRequest(Request):
     ] = None
     allow_lost: Annotated[int, Field(ge=0, le=1_000_000, description="Cases that may be lost.")] = 0
     seed: Annotated[int, Field(ge=0, le=2**31 - 1, description="Of the resamples behind the intervals.")] = 0
+
+
+class BlessRunRequest(Request):
+    """Which run becomes the baseline, and why."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"note": "New chunker, checked by hand."}]})
+
+    run_id: Annotated[str, Field(min_length=1, max_length=128, pattern=NAME, description="The run, by its id or name.")]
+    note: Annotated[str, Field(min_length=1, max_length=1_000, description="Why, for whoever reads the baseline.")]
+    despite: Annotated[
+        str,
+        Field(max_length=1_000, description="Why it is blessed although something is wrong with it, such as a sample."),
+    ] = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -401,6 +414,30 @@ def gate(caller: Caller, request: GateRunRequest) -> GateResult:
     return verdict.result()
 
 
+def bless(caller: Caller, request: BlessRunRequest) -> BlessedRun:
+    """Make a finished run of this tenant the baseline of its dataset."""
+    shelf = caller.shelf
+    before = shelf.baselines()
+    note, despite = request.note.strip(), request.despite.strip()
+    baseline = shelf.bless(request.run_id, note=note, despite=despite, floors=caller.settings.floors)
+    reading = baseline.reading
+    replaced = before.get(reading.dataset)
+    blessed = BlessedRun(
+        run_id=reading.run_id,
+        name=reading.name,
+        dataset=reading.dataset,
+        blessed_at=baseline.blessed_at,
+        note=note,
+        despite=baseline.despite,
+        shortcomings=baseline.shortcomings,
+        replaces=None if replaced is None else replaced.run_id,
+    )
+    detail = {"dataset": blessed.dataset, "why": note, "despite": blessed.despite, "replaces": blessed.replaces}
+    with caller.engine.store.writing(caller.scope) as work:
+        work.audit.append("baseline.bless", blessed.run_id, detail)
+    return blessed
+
+
 START = Verb(
     name="run.start",
     summary="Run Assay over a dataset with known answers and measure how well it finds them, with intervals.",
@@ -471,4 +508,15 @@ GATE = Verb(
     python="gate",
 )
 
-FAMILY = Family(name="runs", verbs=(START, LIST_RUNS, SHOW, COMPARE, GATE))
+BLESS = Verb(
+    name="run.bless",
+    summary="Make a run the baseline of its dataset, with a note: later runs are held against it.",
+    act=acts.RUN_BLESS,
+    request=BlessRunRequest,
+    result=BlessedRun,
+    call=bless,
+    http=HttpRoute("POST", "/api/runs/{run_id}/bless", (404, 409)),
+    client="bless_run",
+)
+
+FAMILY = Family(name="runs", verbs=(START, LIST_RUNS, SHOW, COMPARE, GATE, BLESS))

@@ -20,6 +20,7 @@ from assay.cli.runs import RunsOption, has_store, lookup, writing_rows
 from assay.cli.surface import Surface, command
 from assay.cli.work import ClusterOption, ProcessesOption, describe_rates, worker_lines
 from assay.errors import AssayError, InputError
+from assay.evaluation.ci import find_commit
 from assay.evaluation.datasets import ForScoring, for_scoring, load_dataset
 from assay.evaluation.results import RunResult
 from assay.evaluation.run_metrics import name_floors
@@ -74,6 +75,9 @@ BudgetOption = Annotated[
 TimeoutOption = Annotated[float | None, typer.Option("--timeout", metavar="S", help="Seconds for one case; 60.")]
 ThreadsOption = Annotated[int, typer.Option("--threads", help="Cases asked at once; more than 1 distorts latency.")]
 NameOption = Annotated[str, typer.Option("--name", help="What to call the run.")]
+TagOption = Annotated[
+    list[str], typer.Option("--tag", metavar="WORD", help="A word to find the run by; may be given several times.")
+]
 AskingOption = Annotated[
     str | None,
     typer.Option("--asking", metavar="WHAT", help="Of a conversation: last (the default), user or conversation."),
@@ -102,6 +106,7 @@ class _Given:
     seed: int | None
     timeout: float | None
     name: str
+    tags: tuple[str, ...]
     work: WorkOptions
     budget: str | None
     asking: str | None
@@ -139,6 +144,7 @@ def register(app: typer.Typer) -> None:
         processes: ProcessesOption = None,
         cluster: ClusterOption = None,
         name: NameOption = "",
+        tag: TagOption = [],  # noqa: B006 - the same
         runs: RunsOption = None,
         trec: TrecOption = None,
         exclude_unresolved: ExcludeOption = False,
@@ -158,6 +164,7 @@ def register(app: typer.Typer) -> None:
             seed=seed,
             timeout=timeout,
             name=name,
+            tags=tuple(tag),
             work=WorkOptions(threads=threads, processes=processes, cluster=cluster),
             budget=budget,
             asking=asking,
@@ -219,6 +226,8 @@ class _Doing(NamedTuple):
             spec=spec,
             against=self._against(),
             until_sure=before.until_sure,
+            commit=find_commit(Path.cwd()),
+            tags=given.tags,
         )
 
     def _against(self) -> SureAgainst | None:

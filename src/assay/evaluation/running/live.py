@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from assay.clock import Clock
-from assay.errors import MalformedFile, RunFailed, RunNotFound
+from assay.errors import MalformedFile, NotReady, RunFailed, RunNotFound
 from assay.evaluation.comparison import leading
 from assay.evaluation.running.files import RunFolder, naming_the_file
 from assay.evaluation.scoring import score_metric
@@ -338,14 +338,14 @@ def describe_unfinished(folder: RunFolder) -> LiveRun:
 
 @contextmanager
 def hold_place(runs: Path, run_id: str) -> Iterator[None]:
-    """Be the one run of a tenant that the server works on; raises `RunFailed` where there is one already."""
+    """Be the one run of a tenant that the server works on; raises `NotReady` where there is one already."""
     make_private_folder(runs)
     descriptor = open_private(runs / PLACE, os.O_RDWR)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as problem:
-            raise RunFailed(
+            raise NotReady(
                 "a run is going on already", remedy="Watch it on the page of runs; stop it, or wait for it."
             ) from problem
         os.ftruncate(descriptor, 0)

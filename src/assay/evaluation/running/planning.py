@@ -108,6 +108,7 @@ LEAST_K = 10
 """Results requested when no metric looks further."""
 TIMEOUT_S = 60.0
 _FEW = 5
+_TAG = re.compile(r"[\w./:-]{1,64}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,6 +132,10 @@ class RunOptions:
     """What the run is compared with while it runs, to stop when that is decided; None: all cases are asked."""
     until_sure: Mapping[str, Any] = field(default_factory=dict)
     """The test that a run was begun with, for a run that goes on; it replaces `against`."""
+    commit: str = ""
+    """The commit of the code, where that is known."""
+    tags: tuple[str, ...] = ()
+    """Words to find the run by."""
 
     def __post_init__(self) -> None:
         if self.repeats < 1:
@@ -141,6 +146,11 @@ class RunOptions:
             raise BadValue(f"k {self.k} is below 1", remedy="Give 1 or more.")
         if self.timeout_s is not None and not 0.0 < self.timeout_s < math.inf:
             raise BadValue(f"timeout {self.timeout_s} is not above 0", remedy="Give seconds above 0.")
+        for tag in self.tags:
+            if not _TAG.fullmatch(tag):
+                raise BadValue(
+                    f"tag {tag!r} cannot be read", remedy="Give up to 64 letters, digits and the signs . _ / : -"
+                )
 
 
 def options_of(there: RunManifest) -> RunOptions:
@@ -191,6 +201,8 @@ def plan_run(
         until_sure=test,
         started_at=at,
         host=host,
+        commit=options.commit,
+        tags=options.tags,
     )
 
 

@@ -9,6 +9,7 @@ Charts, style sheet and the wording of numbers are those of `assay.presentation`
 - `analysis`: overview, patterns and prompts.
 - `live_runs`: start a run, watch it, stop it and go on with it.
 - `runs`: finished runs, comparisons and reports.
+- `run_history`: the chart of a metric over runs.
 - `notices`: a sentence that the page after a form shows once.
 - `experiments`: changes that can be switched, and their tests.
 - `labelling`: label candidates one by one.
@@ -25,6 +26,7 @@ from starlette.responses import Response
 
 from assay.access import acts
 from assay.errors import AssayError
+from assay.evaluation.run_catalogue import RunCatalogue
 from assay.server.errors import PAGE, to_json_response
 from assay.server.pages import (
     administration,
@@ -68,6 +70,8 @@ def add_pages(app: FastAPI) -> None:
         pages.add_to(app)
     answers.add_events(app)
     app.state.reports = LastFew()
+    app.state.comparisons = LastFew()
+    app.state.run_catalogue = RunCatalogue()
     app.state.analyses = LastFew()
     setattr(app.state, PAGE, partial(page.show_error, app))
     app.add_api_route(
