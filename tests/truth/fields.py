@@ -608,6 +608,15 @@ RUNS = {
             "seed": Change(**NOISY, base={"baseline": "<noisy_2>", "run": "<noisy_3>"}),
         },
     ),
+    "run.bless": Fields(
+        fresh=True,
+        base={"run_id": "<auto>", "note": "by the probe", "despite": "the set is tiny"},
+        changes={
+            "run_id": ("<auto>", "<poor>"),
+            "note": ("the first", "the second"),
+            "despite": ("", "the set is tiny"),
+        },
+    ),
 }
 
 

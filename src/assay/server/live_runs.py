@@ -18,11 +18,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import AssayError, ServerBusy
+from assay.errors import AssayError, NotReady, ServerBusy
 from assay.evaluation.comparison import leading
 from assay.evaluation.running.files import RunFolder
 from assay.evaluation.running.live import LiveFolder, LivePhase, LiveRun, LiveWatch, RunStopped, hold_place
-from assay.verbs.runs import ONE_RUN, RunHooks, StartRunRequest, check_system, measure, name_system
+from assay.verbs.runs import (
+    ONE_RUN,
+    GateRunRequest,
+    RunHooks,
+    StartRunRequest,
+    check_system,
+    gate,
+    measure,
+    name_system,
+)
 
 if TYPE_CHECKING:
     from assay.evaluation.results import RunResult
@@ -74,6 +83,8 @@ class LiveRuns:
     def resume(self, caller: Caller, run_id: str) -> None:
         """Go on with a run that was stopped, failed or interrupted; cases that ended are not asked again."""
         folder = caller.shelf.find_run(run_id)
+        if folder.finished:
+            raise NotReady(f"the run {run_id} has finished", remedy="Read its verdict, or start another run.")
         there = folder.read_manifest()
         request = StartRunRequest(dataset=there.dataset, name=there.name)
         self._begin(caller, request, there.run_id, check_system(there.system), resume=folder.path)
@@ -81,7 +92,13 @@ class LiveRuns:
 
     def stop(self, caller: Caller, run_id: str) -> None:
         """Ask a run to stop after the case at hand, whichever process works on it."""
-        find_live(caller.shelf, run_id).ask_to_stop()
+        folder = find_live(caller.shelf, run_id)
+        if not folder.is_held:
+            raise NotReady(
+                f"no server works on the run {run_id}",
+                remedy="A run of the command line is stopped there, with Ctrl-C.",
+            )
+        folder.ask_to_stop()
         _audit(caller, "run.stop", run_id, {})
 
     @asynccontextmanager
@@ -149,7 +166,8 @@ class LiveRuns:
                 result, note = measure(order.caller, order.request, _hooks(order))
             watch.look()
             watch.enter(LivePhase.FINISHED, problem=note)
-            _audit(order.caller, "run.finish", result.run_id, _describe(result))
+            verdict = _gate(order.caller, result)
+            _audit(order.caller, "run.finish", result.run_id, {**_describe(result), "verdict": verdict})
         except RunStopped:
             watch.enter(LivePhase.STOPPED)
         except AssayError as problem:
@@ -193,6 +211,17 @@ def _describe(result: RunResult) -> dict[str, Any]:
     metric = leading([str(spec) for spec in result.aggregates])
     values = {str(spec): aggregate.value for spec, aggregate in result.aggregates.items()}
     return {"metric": metric, "value": values[metric], "result": result.result_hash}
+
+
+def _gate(caller: Caller, result: RunResult) -> str:
+    """Hold a finished run against the baseline of its dataset, keep the verdict and return it; empty: there is none."""
+    head = caller.shelf.baselines().get(result.manifest.dataset)
+    if head is None:
+        return ""
+    try:
+        return gate(caller, GateRunRequest(run=result.run_id, baseline=head.run_id)).status
+    except AssayError as problem:
+        return f"none: {problem.message}"
 
 
 def _audit(caller: Caller, action: str, run_id: str, detail: dict[str, Any]) -> None:

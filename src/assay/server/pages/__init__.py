@@ -71,6 +71,7 @@ def add_pages(app: FastAPI) -> None:
     answers.add_events(app)
     app.state.reports = LastFew()
     app.state.comparisons = LastFew()
+    app.state.shortcomings = LastFew()
     app.state.run_catalogue = RunCatalogue()
     app.state.analyses = LastFew()
     setattr(app.state, PAGE, partial(page.show_error, app))

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 from starlette.responses import Response
 
 from assay.access import acts
-from assay.errors import AssayError, BadValue, NotComparable
+from assay.errors import AssayError, BadValue, NotComparable, RunNotFound
 from assay.evaluation.baselines import BaselineHead, shortcomings
 from assay.evaluation.comparison import Compared, compare_two, is_loss, leading, movers
 from assay.evaluation.gating import GateOptions
@@ -283,7 +283,9 @@ def show_run(view: PageView) -> Page | Response:
     """Show one run: verdict, metrics, where evidence was lost, and every query; one in progress is shown live."""
     if not RunFolder(find_live(view.shelf, view.path["run_id"]).path).finished:
         return go_to(f"{ADDRESS}/{quote(view.path['run_id'])}/live")
-    against, problem = _default_baseline(view)
+    mine = _find_entry(view)
+    head = None if mine is None else view.shelf.baselines().get(mine.dataset)
+    against, problem = _default_baseline(view, head)
     report = _report(view, against)
     begin = filters.whole(view.query, "begin", most=_MANY) or 0
     words, only = view.query_value("words").casefold(), view.query_value("only")
@@ -295,7 +297,6 @@ def show_run(view: PageView) -> Page | Response:
         and (only != "failed" or query in report.failures)
     ]
     water = report.waterfall
-    head = view.shelf.baselines().get(report.dataset)
     return Page(
         template="run.html",
         context={
@@ -309,7 +310,8 @@ def show_run(view: PageView) -> Page | Response:
             "begin": begin,
             "next": view.with_query(begin=begin + QUERIES) if begin + QUERIES < len(fitting) else None,
             "before": view.with_query(begin=max(0, begin - QUERIES) or None) if begin else None,
-            "others": _others(view, report.run_id),
+            "others": _others(view, mine, head),
+            "dataset": report.dataset if mine is None else mine.dataset,
             "w": report_wording,
             "against": against,
             "not_against": problem,
@@ -321,18 +323,21 @@ def show_run(view: PageView) -> Page | Response:
     )
 
 
-def _default_baseline(view: PageView) -> tuple[str, str]:
+def _find_entry(view: PageView) -> RunEntry | None:
+    """Return the run of the address as the catalogue has it; None where it is named in another way."""
+    entries = _catalogue(view).entries(view.shelf.runs())
+    return next((entry for entry in entries if entry.run_id == view.path["run_id"]), None)
+
+
+def _default_baseline(view: PageView, head: BaselineHead | None) -> tuple[str, str]:
     """Return the run to hold this one against, and why the blessed one cannot be; both may be empty."""
     if "baseline" in view.query:
         return view.query_value("baseline"), ""
-    entries = _catalogue(view).entries(view.shelf.runs())
-    mine = next((entry for entry in entries if entry.run_id == view.path["run_id"]), None)
-    head = None if mine is None else view.shelf.baselines().get(mine.dataset)
-    if head is None or head.run_id == view.path["run_id"] or all(entry.run_id != head.run_id for entry in entries):
+    if head is None or head.run_id == view.path["run_id"]:
         return "", ""
     try:
         _report(view, head.run_id)
-    except NotComparable as problem:
+    except (NotComparable, RunNotFound) as problem:
         return "", f"It is not held against the baseline {head.run}: {problem.message}."
     return head.run_id, ""
 
@@ -341,11 +346,17 @@ def _shortcomings(view: PageView) -> list[str]:
     """Return why this run should not become a baseline; empty where the caller could not bless it anyway."""
     if not view.grant.allows(acts.RUN_BLESS.policy):
         return []
-    try:
-        reading = view.shelf.read_run(view.path["run_id"])
-        return list(shortcomings(reading, GateOptions(floors=view.settings.floors)))
-    except AssayError as problem:
-        return [problem.message]
+    shelf = view.shelf
+    run = shelf.find_run(view.path["run_id"])
+
+    def look() -> list[str]:
+        try:
+            return list(shortcomings(shelf.read_run(run.path.name), GateOptions(floors=view.settings.floors)))
+        except AssayError as problem:
+            return [problem.message]
+
+    known: LastFew[list[str]] = view.request.app.state.shortcomings
+    return known.of((view.scope.tenant, _stamp(run)), look)
 
 
 @pages.post(f"{ADDRESS}/{{run_id}}/bless", acts.RUN_BLESS)
@@ -357,18 +368,17 @@ def bless(view: PageView) -> Response:
     return view.go_to(f"{ADDRESS}/{blessed.run_id}", f"{blessed.name} is the baseline of {blessed.dataset}.{before}")
 
 
-def _others(view: PageView, run_id: str) -> list[RunEntry]:
-    """Return finished runs that this one can be compared with, newest first."""
+def _others(view: PageView, mine: RunEntry | None, head: BaselineHead | None) -> list[RunEntry]:
+    """Return finished runs that this one can be compared with: the baseline, then the newest."""
+    if mine is None:
+        return []
     entries = _catalogue(view).entries(view.shelf.runs())
-    mine = next((entry for entry in entries if entry.run_id == run_id), None)
     same = [
         entry
         for entry in entries
-        if mine is not None and entry.has_numbers and entry.run_id != run_id and entry.dataset == mine.dataset
+        if entry.has_numbers and entry.run_id != mine.run_id and entry.dataset == mine.dataset
     ]
-    head = None if mine is None else view.shelf.baselines().get(mine.dataset)
-    first = [entry for entry in same if head is not None and entry.run_id == head.run_id]
-    return [*first, *(entry for entry in same if entry not in first)][:OFFERED]
+    return sorted(same, key=lambda entry: head is None or entry.run_id != head.run_id)[:OFFERED]
 
 
 @pages.get(f"{ADDRESS}/{{run_id}}/queries/{{query_id:path}}", acts.RUN_READ)
