@@ -40,7 +40,18 @@ def read_shared(name: str) -> str:
 
 _SHARED = Path(__file__).with_name("templates")
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-_FILTERS = ("number", "with_sign", "percent", "milliseconds", "moment", "ago", "plain", "beginning", "one_line")
+_FILTERS = (
+    "number",
+    "with_sign",
+    "percent",
+    "milliseconds",
+    "duration",
+    "moment",
+    "ago",
+    "plain",
+    "beginning",
+    "one_line",
+)
 
 
 def environment(folder: Path, **names: Any) -> Environment:

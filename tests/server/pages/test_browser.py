@@ -172,6 +172,7 @@ def test_a_phone_opens_the_menu_and_a_keyboard_skips_it(browser: Browser, addres
 def test_a_flag_is_switched_and_a_prompt_gets_a_new_version(visitor: Visitor) -> None:
     page = visitor.go("/evaluation/experiments/session_boost")
     page.select_option("#value", "25%")
+    page.fill("#why-turn", "to see what it does")
     page.get_by_role("button", name="Switch").click()
     page.get_by_text("session_boost is on for 25 %").wait_for()
     page = visitor.go("/evaluation/prompts/synthesiser")

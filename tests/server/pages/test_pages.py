@@ -34,7 +34,7 @@ from assay.records.research_log import ResearchSession
 from assay.server.application import application
 from assay.server.pages.answers import LISTED
 from assay.server.pages.page import MENU, MenuEntry
-from assay.server.pages.runs import NEWEST
+from assay.server.pages.runs import LISTED as RUNS_LISTED
 from assay.server.routing import policy_of
 from assay.server.services import Services
 from assay.systems.python_function import PythonFunction
@@ -391,7 +391,7 @@ def test_a_form_for_a_flag_keeps_what_it_did_not_change(tmp_path: Path, percent:
         page = client.get(place).text
         assert f'<option value="{percent}%" selected>' in page
         shown = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', page))
-        form = {**shown, "csrf_token": token_in(page), "value": f"{percent}%", "shadow": "yes"}
+        form = {**shown, "csrf_token": token_in(page), "value": f"{percent}%", "shadow": "yes", "why": "to see"}
         assert client.post(f"{place}/turn", data=form).status_code == 303
         assert stands() == (percent, True)
         turn("30%")
@@ -484,7 +484,7 @@ def test_old_runs_of_a_dataset_are_found_and_every_run_can_be_reached(tmp_path: 
     """A hundred newer runs of another dataset once made the page say that there was none."""
     with services_at(tmp_path) as services, reaching(services, pages=True) as client:
         runs = services.shelf(OWN).runs_folder
-        for name, count in (("old", 2), ("new", NEWEST + 1)):
+        for name, count in (("old", 2), ("new", RUNS_LISTED + 1)):
             data = Dataset(
                 name=name,
                 documents=(Document(id="d", text="text"),),
@@ -493,12 +493,13 @@ def test_old_runs_of_a_dataset_are_found_and_every_run_can_be_reached(tmp_path: 
             for _ in range(count):
                 run_system(data, PythonFunction(lambda query, k: ["d"], name="one"), running=Running(runs=runs))
         first = client.get("/evaluation/runs").text
-        assert first.count('type="radio" name="control"') == NEWEST
-        assert f"1 to {NEWEST} of {NEWEST + 3} runs" in first
-        second = client.get(f"/evaluation/runs?begin={NEWEST}").text
-        assert second.count('type="radio" name="control"') == 3
-        assert client.get("/evaluation/runs?dataset=old").text.count('type="radio" name="control"') == 2
-        assert "No run of this dataset." in client.get("/evaluation/runs?dataset=none").text
+        row = '<td data-name="started">'
+        assert first.count(row) == RUNS_LISTED
+        assert f"1 to {RUNS_LISTED} of {RUNS_LISTED + 3} runs" in first
+        second = client.get(f"/evaluation/runs?begin={RUNS_LISTED}").text
+        assert second.count(row) == 3
+        assert client.get("/evaluation/runs?dataset=old").text.count(row) == 2
+        assert "No run matches." in client.get("/evaluation/runs?dataset=none").text
 
 
 def test_a_vote_that_changes_nothing_is_not_called_counted(tmp_path: Path) -> None:

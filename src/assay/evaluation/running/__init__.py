@@ -5,5 +5,6 @@
 - `own_memory`: whether a run is one of this memory, and counts for its evaluation cycles.
 - `asking`: the job of a run, in this process and inside workers.
 - `runner`: the loop over cases, and the use-case behind every surface.
+- `live`: what others see of a run while it goes on.
 - `files`: seals, lines, the folder and the journal of a run.
 """

@@ -14,7 +14,10 @@ Charts, style sheet and the wording of numbers are those of `assay.presentation`
 - `memory_inbox`: memories that wait for a person.
 - `overview`: what answered questions add up to, over time.
 - `analysis`: patterns and prompts.
+- `live_runs`: start a run, watch it, stop it and go on with it.
 - `runs`: finished runs, comparisons and reports.
+- `run_history`: the chart of a metric over runs.
+- `notices`: a sentence that the page after a form shows once.
 - `experiments`: changes that can be switched, and their tests.
 - `labelling`: label candidates one by one.
 - `traces`: traces of other systems, and one of them as a waterfall.
@@ -30,6 +33,7 @@ from starlette.responses import Response
 
 from assay.access import acts
 from assay.errors import AssayError
+from assay.evaluation.run_catalogue import RunCatalogue
 from assay.server.errors import PAGE, to_json_response
 from assay.server.pages import (
     administration,
@@ -38,6 +42,7 @@ from assay.server.pages import (
     experiments,
     find,
     labelling,
+    live_runs,
     memory,
     memory_adding,
     memory_inbox,
@@ -64,6 +69,7 @@ PAGES = (
     answers.explorer_pages,
     analysis.pattern_pages,
     analysis.prompt_pages,
+    live_runs.pages,
     runs.pages,
     experiments.pages,
     labelling.pages,
@@ -81,6 +87,9 @@ def add_pages(app: FastAPI) -> None:
         pages.add_to(app)
     answers.add_events(app)
     app.state.reports = LastFew()
+    app.state.comparisons = LastFew()
+    app.state.shortcomings = LastFew()
+    app.state.run_catalogue = RunCatalogue()
     app.state.analyses = LastFew()
     app.state.memory_counts = LastFew()
     app.state.memory_copies = LastFew()
