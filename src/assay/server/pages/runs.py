@@ -27,6 +27,7 @@ from assay.presentation import charts
 from assay.records.run_results import Mover
 from assay.server.live_runs import find_live
 from assay.server.pages import filters
+from assay.server.pages.lists import ListColumn, PageList
 from assay.server.pages.page import LastFew, Page, Pages, PageView, go_to
 from assay.server.pages.run_history import draw_history
 from assay.verbs import runs as run_verbs
@@ -85,7 +86,31 @@ def list_runs(view: PageView) -> Page:
             "may_start": view.grant.allows(acts.RUN_START.policy),
             "sorting": {name: view.with_query(sort=name, begin=None) for name in (STARTED, *metrics[:4])},
         },
-    )
+        listed=PageList(
+            view=view, name="runs", what="run", columns=_columns(metrics), rows=shown, total=len(fitting), sort=None,
+            every=lambda: fitting,
+        ),
+    )  # fmt: skip
+
+
+def _columns(metrics: Sequence[str]) -> list[ListColumn[RunEntry]]:
+    """Return the columns of an exported list: all metrics, of which the page shows the first ones."""
+    return [
+        ListColumn(name="run_id", value=lambda run: run.run_id, sorts=False),
+        ListColumn(name="name", value=lambda run: run.name, sorts=False),
+        ListColumn(name="system", value=lambda run: run.system, sorts=False),
+        ListColumn(name="dataset", value=lambda run: run.dataset, sorts=False),
+        *(ListColumn(name=name, value=partial(_metric_value, name), sorts=False) for name in metrics),
+        ListColumn(name="cases", value=lambda run: run.cases, sorts=False),
+        ListColumn(name="commit", value=lambda run: run.commit or None, sorts=False),
+        ListColumn(name="tags", value=lambda run: ", ".join(run.tags) or None, sorts=False),
+        ListColumn(name="started_at", value=lambda run: run.started_at, sorts=False),
+    ]
+
+
+def _metric_value(name: str, run: RunEntry) -> float | None:
+    found = run.metrics.get(name)
+    return None if found is None else found.value
 
 
 class RunFilter(NamedTuple):
