@@ -93,6 +93,8 @@ class OrderChoice(NamedTuple):
 
     value: str
     title: str
+    address: str
+    """The page in this order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,14 +123,16 @@ class PageList(Generic[Row]):
     @property
     def choices(self) -> list[OrderChoice]:
         """Every order that can be chosen."""
+        orders = [
+            (column, ListSort(column.name, down)) for column in self.columns if column.sorts for down in (False, True)
+        ]
         return [
             OrderChoice(
-                ListSort(column.name, descending).said,
-                f"{_title(column)}, {'descending' if descending else 'ascending'}",
+                sort.said,
+                f"{_title(column)}, {'descending' if sort.descending else 'ascending'}",
+                self._address_sorted(sort),
             )
-            for column in self.columns
-            if column.sorts
-            for descending in (False, True)
+            for column, sort in orders
         ]
 
     @property
@@ -136,14 +140,12 @@ class PageList(Generic[Row]):
         """The order as an address has it; empty if there is none."""
         return "" if self.sort is None else self.sort.said
 
-    @property
-    def kept(self) -> dict[str, str]:
-        """The parameters of the address that stay when the order changes."""
-        return {name: value for name, value in self.view.query.items() if name not in (SORT, EXPORT, *PAGING) and value}
-
     def address_of(self, kind: str) -> str:
         """Return the address of an export of all rows."""
         return self.view.with_query(**dict.fromkeys(PAGING), **{EXPORT: kind})
+
+    def _address_sorted(self, sort: ListSort) -> str:
+        return self.view.with_query(**dict.fromkeys(PAGING), **{SORT: sort.said})
 
     def _head(self, column: ListColumn[Row]) -> ListHead:
         mine = self.sort is not None and self.sort.name == column.name
@@ -151,7 +153,7 @@ class PageList(Generic[Row]):
         order = "" if not mine else "descending" if descending else "ascending"
         # Numbers and times are looked at from the top first, texts from the beginning.
         following = ListSort(column.name, not descending if mine else column.numeric)
-        address = self.view.with_query(**dict.fromkeys(PAGING), **{SORT: following.said}) if column.sorts else ""
+        address = self._address_sorted(following) if column.sorts else ""
         return ListHead(_title(column), column.numeric, address, order)
 
     def download(self, kind: ExportKind, now: datetime) -> Response:
