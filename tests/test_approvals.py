@@ -151,6 +151,8 @@ def test_a_named_file_that_is_not_there_is_refused(project: Path) -> None:
         ('[model]\nurl = "http://127.0.0.1:1/v1"\nkey_variable = "KEY"\n', {"model.url", "model.key_variable"}),
         ('[embedder]\nurl = "http://127.0.0.1.example/v1"\n', {"embedder.url"}),
         ('[otel]\nendpoint = "https://collector.example/v1/traces"\n', {"otel.endpoint"}),
+        ('[alerts]\nwebhook = "https://collector.example/hook"\n', {"alerts.webhook"}),
+        ('[alerts]\nfile = "alerts.jsonl"\n', {"alerts.file"}),
         ('db = "notes.db"\n', set()),
         ('db = "postgresql://localhost/notes"\n', {"db"}),
         ('[postgres]\nprograms = "bin"\n', {"postgres.programs"}),

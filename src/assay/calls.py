@@ -312,9 +312,15 @@ class MemoryCalls(ABC):
         *,
         shadow: bool | None = None,
         graduates_itself: bool | None = None,
+        why: str | None = None,
     ) -> FlagState:
-        """Switch a flag or a variant: 0 is off, 100 is on for everybody; what is None stays as it was."""
-        return self._call(flag_verbs.SET, name=name, percent=percent, shadow=shadow, graduates_itself=graduates_itself)
+        """Switch a flag or a variant: 0 is off, 100 is on for everybody; what is None stays as it was.
+
+        `why` is kept in the audit log.
+        """
+        return self._call(
+            flag_verbs.SET, name=name, percent=percent, shadow=shadow, graduates_itself=graduates_itself, why=why
+        )
 
     def review_flag(self, name: str) -> FlagState:
         """Say that you have looked at what a flag did, so that it may act."""
@@ -377,25 +383,27 @@ class MemoryCalls(ABC):
         """Return everything known of a change: its steps, its test, and the four conditions of graduation."""
         return self._call(ladder_verbs.SHOW, feature_id=feature_id)
 
-    def begin_test(self, feature_id: str, kind: VoteKind | str = VoteKind.PAIRED) -> TrialState:
-        """Begin a sequential test of a flag, or a new attempt after one that ended."""
-        return self._call(ladder_verbs.BEGIN, feature_id=feature_id, kind=kind)
+    def begin_test(
+        self, feature_id: str, kind: VoteKind | str = VoteKind.PAIRED, *, why: str | None = None
+    ) -> TrialState:
+        """Begin a sequential test of a flag, or a new attempt after one that ended; `why` is kept."""
+        return self._call(ladder_verbs.BEGIN, feature_id=feature_id, kind=kind, why=why)
 
     def pause_test(self, feature_id: str, why: str | None = None) -> TrialState:
         """Stop taking votes; `why` is kept."""
         return self._call(ladder_verbs.PAUSE, feature_id=feature_id, why=why)
 
-    def resume_test(self, feature_id: str) -> TrialState:
-        """Go on with a paused test and the votes it has."""
-        return self._call(ladder_verbs.RESUME, feature_id=feature_id)
+    def resume_test(self, feature_id: str, why: str | None = None) -> TrialState:
+        """Go on with a paused test and the votes it has; `why` is kept."""
+        return self._call(ladder_verbs.RESUME, feature_id=feature_id, why=why)
 
     def collect_votes(self, feature_id: str) -> CollectedVotes:
         """Turn what was seen since the last time into votes, and decide what can be decided."""
         return self._call(ladder_verbs.COLLECT, feature_id=feature_id)
 
-    def graduate(self, feature_id: str) -> LadderStep:
-        """Give a change to all users; refused while one of the four conditions does not hold."""
-        return self._call(ladder_verbs.GRADUATE, feature_id=feature_id)
+    def graduate(self, feature_id: str, why: str | None = None) -> LadderStep:
+        """Give a change to all users; refused while one of the four conditions does not hold. `why` is kept."""
+        return self._call(ladder_verbs.GRADUATE, feature_id=feature_id, why=why)
 
     def roll_back(self, feature_id: str, why: str | None = None) -> LadderStep:
         """Set a flag back to what it was before it graduated; `why` is kept."""

@@ -62,7 +62,7 @@ from assay.records.research_log import (
     SessionPage,
     StoredResearch,
 )
-from assay.records.run_results import ComparisonResult, GateResult, RunSummary
+from assay.records.run_results import BlessedRun, ComparisonResult, GateResult, RunSummary
 from assay.verbs import Verb, reading
 from assay.verbs import analysis as analysis_verbs
 from assay.verbs import datasets as dataset_verbs
@@ -269,6 +269,10 @@ class Client(MemoryCalls):
         `more` are further fields of the request: strict, metric, allow_lost and seed.
         """
         return self._call(run_verbs.GATE, run=run, baseline=baseline, **more)
+
+    def bless_run(self, run_id: str, note: str, *, despite: str = "") -> BlessedRun:
+        """Make a run the baseline of its dataset, with a note."""
+        return self._call(run_verbs.BLESS, run_id=run_id, note=note, despite=despite)
 
     def datasets(self) -> DatasetList:
         """Return the datasets that come with Assay and those that were imported."""

@@ -341,6 +341,7 @@ def examine_egress(loaded: LoadedSettings, environment: Mapping[str, str] | None
         _list_judge(settings),
         _list_embedder(loaded),
         _list_collector(loaded),
+        _list_webhook(loaded),
         _list_store(loaded),
         *_list_systems(settings),
         *_approval(loaded),
@@ -408,6 +409,13 @@ def _list_collector(loaded: LoadedSettings) -> Finding:
         return Finding("OTLP collector", "ok", f"none: otel.exporter is {settings.otel_exporter}")
     texts = "spans with texts" if settings.otel_texts == "yes" else "spans without texts"
     return _address(loaded, "OTLP collector", "otel.endpoint", settings.otel_endpoint, f"{texts} are sent")
+
+
+def _list_webhook(loaded: LoadedSettings) -> Finding:
+    webhook = loaded.settings.alerts_webhook
+    if not webhook:
+        return Finding("Webhook of alerts", "ok", "none: alerts.webhook is not set")
+    return _address(loaded, "Webhook of alerts", "alerts.webhook", webhook, "rates of outcomes are sent, no texts")
 
 
 def _list_store(loaded: LoadedSettings) -> Finding:

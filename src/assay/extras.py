@@ -52,10 +52,10 @@ EXTRAS: Mapping[str, Extra] = {
     ),
     "judge": Extra(includes=("memory",)),
     "parquet": Extra(modules=("pyarrow",)),
-    "report": Extra(modules=("plotly",)),
+    "report": Extra(),
     "serve": Extra(
         modules=("fastapi", "prometheus_client", "python_multipart", "sse_starlette", "uvicorn"),
-        includes=("memory", "report"),
+        includes=("memory",),
         also=("starlette", "h11"),
     ),
     "mcp": Extra(modules=("mcp",), includes=("memory",), also=("mcp_types", "anyio", "httpx2")),

@@ -17,7 +17,7 @@ def findings(run: Run, *more: str, code: int = 0) -> dict[str, dict[str, Any]]:
 
 def test_by_itself_nothing_is_contacted(run: Run) -> None:
     found = findings(run)
-    for subject in ("Model", "Embedder", "OTLP collector", "Store", "Everything else"):
+    for subject in ("Model", "Embedder", "OTLP collector", "Webhook of alerts", "Store", "Everything else"):
         assert found[subject]["seen"].startswith("none"), subject
     assert {one["state"] for one in found.values()} == {"ok"}
 

@@ -241,10 +241,12 @@ def test_the_settings_say_what_is_configured() -> None:
         embedder_url="https://vectors.example/v1",
         otel_exporter="otlp",
         otel_endpoint="http://127.0.0.1:4318/v1/traces",
+        alerts_webhook="https://chat.example/hooks/1",
     )
     assert gatekeeper_of(settings).allowed == {
         "https://models.example:443",
         "https://vectors.example:443",
+        "https://chat.example:443",
         "http://127.0.0.1:4318",
         "https://search.example:443",
         "http://127.0.0.1:9000",

@@ -236,7 +236,7 @@ def test_tokens_cost_and_time_of_judging_follow_what_the_judge_took(tmp_path: Pa
 def test_a_report_of_a_judged_run_names_judge_prompt_reliability_and_what_judging_took(tmp_path: Path) -> None:
     judged = judged_run(tmp_path / "a")
     report = gather(judged, Around(dataset=questions()))
-    for text in (markdown(report).replace("\\", ""), html_page(report, None)):
+    for text in (markdown(report).replace("\\", ""), html_page(report)):
         assert "judge of groundedness" in text
         assert re.search(r"groundedness \S+, sha256:\w+, model slow, temperature 0", text)
         assert "never calibrated; no second judge was asked" in text
@@ -253,7 +253,7 @@ def test_a_wrongly_declined_question_is_a_failure_in_the_report() -> None:
     assert report.status is LineStatus.FAIL
     assert {query.status for query in report.failures} == {"declined"}
     assert len(report.failures) == ANSWERABLE
-    page = html_page(report, None)
+    page = html_page(report)
     assert page.count('is-fail">declined') == ANSWERABLE
     text = markdown(report).replace("\\", "")
     assert "## Failures (20)" in text

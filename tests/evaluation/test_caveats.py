@@ -184,7 +184,7 @@ def test_every_offline_surface_prints_every_caveat(result: RunResult) -> None:
         "comment": pull_request(verdict, compared),
         "summary": summary(verdict, compared),
         "report.md": markdown(report),
-        "report.html": html_page(report, ""),
+        "report.html": html_page(report),
         "metrics.json": json.dumps(report.metrics_json),
     }
     for caveat in result.caveats:

@@ -30,8 +30,9 @@ def test_there_is_one_template_environment() -> None:
     assert files_with(r"\bEnvironment\(", ".py") == ["presentation/templates.py"]
 
 
-def test_one_script_draws_charts() -> None:
-    assert files_with(r"Plotly\.", ".js") == ["presentation/assets/charts.js"]
+def test_one_template_draws_charts_and_no_script_does() -> None:
+    assert files_with(r'class="chart"', ".html") == ["presentation/templates/charts.html"]
+    assert files_with(r"Plotly", ".js") == []
 
 
 def test_no_page_is_made_of_strings() -> None:

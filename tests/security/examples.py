@@ -71,6 +71,12 @@ ROUTES: Mapping[str, Example] = {
     "DELETE /api/sign-ins/{session_id}": lambda has: {"session_id": has.spare_sign_in_id},
     "POST /evaluation/sign-ins/{session_id}/end": lambda has: {"session_id": has.spare_sign_in_id},
     "GET /memory": lambda has: {"folder": has.canary("folder")},
+    "GET /find": lambda has: {"q": has.canary("title")},
+    "GET /memory/{memory_id}/forget": lambda has: {"memory_id": has.spare_memory_id, "erase": "yes"},
+    **{
+        f"POST /memory/{{memory_id}}/{act}": lambda has: {"memory_id": has.spare_memory_id}
+        for act in ("edit", "tier", "restore", "forget", "erase")
+    },
 }
 BODIES: Mapping[str, Example] = {
     "POST /api/research/query": lambda has: {"question": "When is the ledger settled?", "session_id": has.session_id},
@@ -105,6 +111,7 @@ BODIES: Mapping[str, Example] = {
     "POST /api/tasks/postflight": lambda has: {"task_id": has.task_id, **SHARES},
     "POST /api/runs": lambda has: {"dataset": has.dataset, "metrics": ["ndcg@10"]},
     "POST /api/runs/gate": lambda has: {"run": has.run_id},
+    "POST /api/runs/{run_id}/bless": lambda _: {"note": "by the matrix", "despite": "by the matrix"},
     "POST /api/judgments": lambda has: {
         "judgments": [{"query_id": has.query_id, "memory_id": has.memory_id, "relevance": 1}]
     },
@@ -135,17 +142,35 @@ FORMS: Mapping[str, Example] = {
     "POST /answers/{log_id}/retry": lambda _: {},
     "POST /answers/{log_id}/rating": lambda _: {"was_useful": "yes"},
     "POST /memory/{memory_id}/validate": lambda _: {"was_useful": "yes"},
+    "POST /memory/{memory_id}/edit": lambda _: {"title": "A ledger changed by hand", "body": "The ledger is settled."},
+    "POST /memory/{memory_id}/tier": lambda _: {"tier": "important"},
+    "POST /memory/{memory_id}/restore": lambda _: {},
+    "POST /memory/{memory_id}/forget": lambda _: {"reason": "by the matrix"},
+    "POST /memory/{memory_id}/erase": lambda _: {},
+    "POST /memory/inbox/approve": lambda _: {},
+    "POST /memory/add": lambda _: {
+        "title": "A ledger by hand",
+        "body": "The ledger is kept by hand because ink lasts.",
+    },
+    "POST /memory/sample": lambda _: {},
+    "POST /memory/inbox/{memory_id}/withdraw": lambda _: {},
     "POST /evaluation/patterns/apply": lambda _: {"prompt_id": PROMPT, "sentence": "Say less."},
     "POST /evaluation/prompts/{prompt_id}": lambda _: {"text": 'system = "You plan."\ntask = "Plan."'},
     "POST /evaluation/prompts/{prompt_id}/use": lambda _: {"version": "1"},
     "POST /evaluation/prompts/{prompt_id}/split": lambda _: {"end": "yes"},
-    "POST /evaluation/experiments/{flag}/turn": lambda _: {"value": "0"},
-    "POST /evaluation/experiments/{flag}/begin": lambda _: {"kind": "paired"},
-    "POST /evaluation/experiments/{flag}/pause": lambda _: {},
-    "POST /evaluation/experiments/{flag}/resume": lambda _: {},
-    "POST /evaluation/experiments/{flag}/graduate": lambda _: {},
-    "POST /evaluation/experiments/{flag}/rollback": lambda _: {},
+    "POST /evaluation/experiments/{flag}/turn": lambda _: {"value": "0", "why": "to see"},
+    "POST /evaluation/experiments/{flag}/begin": lambda _: {"kind": "paired", "why": "to see"},
+    "POST /evaluation/experiments/{flag}/pause": lambda _: {"why": "to see"},
+    "POST /evaluation/experiments/{flag}/resume": lambda _: {"why": "to see"},
+    "POST /evaluation/experiments/{flag}/graduate": lambda _: {"why": "to see"},
+    "POST /evaluation/experiments/{flag}/rollback": lambda _: {"why": "to see"},
+    "POST /evaluation/runs/start": lambda has: {"dataset": has.dataset, "cases": "1"},
+    "POST /evaluation/runs/{run_id}/stop": lambda _: {},
+    "POST /evaluation/runs/{run_id}/resume": lambda _: {},
+    "POST /evaluation/runs/{run_id}/bless": lambda _: {"note": "by the matrix", "despite": "by the matrix"},
     "POST /evaluation/sign-ins/{session_id}/end": lambda _: {},
+    "POST /evaluation/tokens": lambda _: {"name": "matrix", "access": "read", "days": "1"},
+    "POST /evaluation/tokens/{token_id}/revoke": lambda _: {},
     "POST /traces/{trace_id}": lambda _: {"key": "g", "dataset": "matrix-cases"},
     "POST /evaluation/label/{dataset}": lambda _: {"key": "2", "case": "c1", "document": "d1"},
 }

@@ -185,7 +185,7 @@ def test_switching_a_flag_to_and_fro_makes_no_copy_of_the_store_each_time(
         for percent in (0, 100, 0, 50, 0, 100):
             answer = client.put("/api/flags/reconsolidation", json={"percent": percent}, headers=admin)
             assert answer.status_code == 200, answer.text
-            form = {"value": str(percent)}
+            form = {"value": str(percent), "why": "to see", "confirmed": "yes"}
             assert client.post("/evaluation/experiments/reconsolidation/turn", data=form, headers=admin).is_redirect
         assert len(switches.list()) == 1
         clock.advance(days=2)

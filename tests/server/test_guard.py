@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -225,9 +226,45 @@ def test_a_browser_without_a_token_is_led_to_the_login(services: Services) -> No
         assert (right.status_code, right.headers["Location"]) == (303, "/")
         cookie = right.headers["Set-Cookie"].lower()
         assert "httponly" in cookie
-        assert "samesite=strict" in cookie
+        assert "samesite=lax" in cookie
         assert client.get("/api/flags").status_code == 200
         assert client.get("/login?next=%22%3E%3Cscript%3E").text.count("<script") == 0
+
+
+def test_the_filters_of_a_shared_link_survive_signing_in(services: Services) -> None:
+    address = "/memory?tier=critical&folder=a%26b%2Fc&sort=-updated"
+    token = bearer(services)["Authorization"].removeprefix("Bearer ")
+    with reaching(services, local=False, pages=True) as client:
+        led = client.get(address, headers={"Accept": "text/html"})
+        page = client.get(led.headers["Location"]).text
+        kept = unescape(page.partition('name="next" value="')[2].partition('"')[0])
+        assert kept == address
+        answer = client.post("/login", data={"token": token, "next": kept})
+        assert (answer.status_code, answer.headers["Location"]) == (303, address)
+
+
+@pytest.mark.parametrize(
+    ("site", "mode", "dest", "status"),
+    [
+        ("cross-site", "navigate", "document", 200),
+        ("same-site", "navigate", "document", 200),
+        ("same-origin", "cors", "empty", 200),
+        ("none", "navigate", "document", 200),
+        ("cross-site", "navigate", "iframe", 403),
+        ("cross-site", "no-cors", "image", 403),
+        ("cross-site", "cors", "empty", 403),
+        ("same-site", "no-cors", "script", 403),
+    ],
+)
+def test_another_site_may_open_a_page_and_fetch_nothing(
+    services: Services, site: str, mode: str, dest: str, status: int
+) -> None:
+    cookie = {"Cookie": f"assay_session={cookie_secret(services, token_text(services))}"}
+    fetched = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": dest}
+    with reaching(services, local=False) as client:
+        assert client.get("/api/flags", headers={**cookie, **fetched}).status_code == status
+        # A token is sent by a program that knows it, never by a browser of its own accord.
+        assert client.get("/api/flags", headers={**bearer(services), **fetched}).status_code == 200
 
 
 def test_a_login_form_with_too_many_fields_opens_nothing(services: Services) -> None:

@@ -165,7 +165,7 @@ def test_behind_a_declared_proxy_the_cookie_is_secure_and_bound_to_the_host(tmp_
         cookie = sign_in(client, token)[SECURE_COOKIE]
         assert cookie["secure"]
         assert cookie["httponly"]
-        assert (cookie["path"], cookie["domain"], cookie["samesite"].lower()) == ("/", "", "strict")
+        assert (cookie["path"], cookie["domain"], cookie["samesite"].lower()) == ("/", "", "lax")
         assert opens(client, cookie.value, SECURE_COOKIE)
         assert not opens(client, cookie_secret(services, token), COOKIE), "another host could have set this one"
 

@@ -582,6 +582,8 @@ RUNS = {
             "k": (5, 6),
             "max_cases": (1, 2),
             "name": ("", "mine"),
+            "flags": ({}, {"mmr": False}),
+            "variant": Change(first="", other="by-words", prepare=given_by.define_variant),
         },
     ),
     "run.list": Fields(prepare=given_by.keep_rows, changes={**PAGES, "run_type": ("full", "regression")}),
@@ -607,6 +609,15 @@ RUNS = {
             "metric": ("ndcg@10", "recall@10"),
             "allow_lost": (0, 100),
             "seed": Change(**NOISY, base={"baseline": "<noisy_2>", "run": "<noisy_3>"}),
+        },
+    ),
+    "run.bless": Fields(
+        fresh=True,
+        base={"run_id": "<auto>", "note": "by the probe", "despite": "the set is tiny"},
+        changes={
+            "run_id": ("<auto>", "<poor>"),
+            "note": ("the first", "the second"),
+            "despite": ("", "the set is tiny"),
         },
     ),
 }
@@ -796,12 +807,6 @@ def learn(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
     return {}
 
 
-def begin_two(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
-    """Begin a test of one change, and graduate another."""
-    given_by.win_test(engine, scope, notes)
-    return {}
-
-
 def use_flags(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
     """Switch two flags on, so that they have been in use."""
     given_by.use_flag(engine, scope, notes)
@@ -843,11 +848,13 @@ USE = {
     "flag.set": Fields(
         fresh=True,
         base={"name": "mmr", "percent": 10},
+        then=read("audit.list", target="mmr"),
         changes={
             "name": ("mmr", "coactivation"),
             "percent": (10, 20),
             "shadow": (False, True),
             "graduates_itself": (False, True),
+            "why": ("faster", "cheaper"),
         },
     ),
     "flag.review": Fields(fresh=True, prepare=use_flags, changes={"name": ("mmr", "coactivation")}),
@@ -855,7 +862,8 @@ USE = {
     "ladder.begin": Fields(
         fresh=True,
         base={"feature_id": given_by.FEATURE},
-        changes={"feature_id": FEATURES, "kind": ("paired", "interleaved")},
+        then=read("ladder.show", feature_id=given_by.FEATURE),
+        changes={"feature_id": FEATURES, "kind": ("paired", "interleaved"), "why": ("faster", "cheaper")},
     ),
     "ladder.pause": Fields(
         fresh=True,
@@ -864,9 +872,21 @@ USE = {
         then=read("ladder.show", feature_id=given_by.FEATURE),
         changes={"feature_id": FEATURES, "why": ("for lunch", "for good")},
     ),
-    "ladder.resume": Fields(fresh=True, prepare=given_by.pause_test, changes={"feature_id": FEATURES}),
+    "ladder.resume": Fields(
+        fresh=True,
+        prepare=given_by.pause_test,
+        base={"feature_id": given_by.FEATURE},
+        then=read("ladder.show", feature_id=given_by.FEATURE),
+        changes={"feature_id": FEATURES, "why": ("after lunch", "for good")},
+    ),
     "ladder.collect": Fields(fresh=True, prepare=given_by.begin_test, changes={"feature_id": FEATURES}),
-    "ladder.graduate": Fields(fresh=True, prepare=begin_two, changes={"feature_id": FEATURES}),
+    "ladder.graduate": Fields(
+        fresh=True,
+        prepare=given_by.win_test,
+        base={"feature_id": given_by.FEATURE},
+        then=read("ladder.show", feature_id=given_by.FEATURE),
+        changes={"feature_id": FEATURES, "why": ("it wins", "it is cheaper")},
+    ),
     "ladder.roll_back": Fields(
         fresh=True,
         prepare=given_by.graduate_change,

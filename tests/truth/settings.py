@@ -51,6 +51,7 @@ from assay.gateway.serving import limits_of
 from assay.memory.engine import Engine
 from assay.models.chat import ChatRequest, Message
 from assay.records import Draft, Scope, SearchRequest
+from assay.records.research_log import QuestionOutcome, ResearchSession
 from assay.server.application import build
 from assay.server.services import Services
 from assay.server.serving import choose_cores, make_server
@@ -60,6 +61,7 @@ from assay.storage import open_store
 from assay.testing import FixedClock, HashedEmbedder, note
 from assay.testing.fault_server import Handler, envelope, hang, replying, sending, serving
 from assay.verbs import VERBS, Caller, Surface
+from assay.wiring.alerts import send_new_alerts
 from assay.wiring.network import gatekeeper_of
 from assay.wiring.retention import schedule_retention
 
@@ -962,6 +964,45 @@ def send_spans(stage: Stage, path: str) -> Any:
         thread.join()
 
 
+def send_alerts(stage: Stage, settings: Settings) -> list[str]:
+    """Refuse the questions of a week after four weeks of answers, and send the alerts."""
+    with stage.engine(settings) as engine:
+        now = engine.clock.now()
+        with engine.store.writing(ADA) as work:
+            for place in range(90):
+                bad = place >= 50
+                # The week began some days ago at most, so that what is new came just now.
+                moment = now - timedelta(seconds=90 - place) - timedelta(days=0 if bad else 20)
+                outcome = QuestionOutcome.REFUSED if bad else QuestionOutcome.ANSWERED
+                asked = f"question {place}"
+                work.research.put(
+                    ResearchSession(log_id=f"r_{place}", created_at=moment, question=asked, outcome=outcome), {}
+                )
+        return [alert.id for alert in send_new_alerts(settings, engine.store, ADA, engine.clock)]
+
+
+def post_alerts(stage: Stage, path: str) -> Any:
+    """Send alerts to a webhook, and read at which path they arrived."""
+    hook = ThreadingHTTPServer(("127.0.0.1", 0), Collector)
+    hook.paths = []  # type: ignore[attr-defined] # of Collector
+    thread = threading.Thread(target=hook.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        assert send_alerts(stage, stage.settings(alerts_webhook=f"http://127.0.0.1:{hook.server_port}{path}"))
+        return sorted(set(hook.paths))  # type: ignore[attr-defined] # the same
+    finally:
+        hook.shutdown()
+        hook.server_close()
+        thread.join()
+
+
+def write_alerts(stage: Stage, name: str) -> Any:
+    """Send alerts to a file, and read which file is there."""
+    folder = stage.new_folder()
+    assert send_alerts(stage, stage.settings(alerts_file=folder / name))
+    return sorted(path.name for path in folder.iterdir())
+
+
 def reach_address(stage: Stage, settings: Settings) -> Any:
     """Ask whether an address may be contacted."""
     return tell(lambda: gatekeeper_of(settings).check("https://search.example.com/v1"))
@@ -983,6 +1024,8 @@ OTHERS = {
     "otel.exporter": do_with("otel_exporter", "none", "console", trace_search),
     "otel.endpoint": Values("/first", "/second", send_spans),
     "otel.texts": do_with("otel_texts", "no", "yes", trace_search, otel_exporter="console"),
+    "alerts.webhook": Values("/first", "/second", post_alerts),
+    "alerts.file": Values("one.jsonl", "two.jsonl", write_alerts),
     "network.offline": do_with("network_offline", False, True, reach_address),
     "network.allow": do_with(
         "network_allow", "https://other.example.com", "https://search.example.com", reach_address, network_offline=True

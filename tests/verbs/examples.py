@@ -502,6 +502,14 @@ RUNS = (
             ),
         ),
     ),
+    Examples(
+        "run.bless",
+        (
+            Example(given={"run_id": "<auto>", "note": "the first", "despite": "the set is tiny"}, argv=None),
+            Example(given={"run_id": "run_none", "note": "the first"}, argv=None),
+            Example(given={"run_id": "<auto>", "note": ""}, argv=None),
+        ),
+    ),
 )
 
 

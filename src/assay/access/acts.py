@@ -97,6 +97,7 @@ PROMPT_CHANGE = _act("prompt.change", GOVERN, "Write a version of a prompt, swit
 RUN_READ = _act("run.read", READ, "Read runs, their reports and comparisons.")
 RUN_START = _act("run.start", MEASURE, "Run a dataset and keep the result.")
 RUN_GATE = _act("run.gate", MEASURE, "Hold a run against a baseline and keep the verdict.")
+RUN_BLESS = _act("run.bless", GOVERN, "Make a run the baseline of its dataset.")
 METRIC_READ = _act("metric.read", READ, "Read which metrics there are, and how each is computed.")
 DATASET_READ = _act("dataset.read", READ, "Read which datasets there are and what they hold.")
 JUDGMENT_READ = _act("judgment.read", READ, "Read judgments.")

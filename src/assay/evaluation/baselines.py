@@ -109,6 +109,33 @@ def load_baseline(path: Path) -> Baseline:
         ) from problem
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BaselineHead:
+    """Which run a baseline is, without its cases."""
+
+    run_id: str
+    run: str
+    """The name of the run."""
+    dataset: str
+    blessed_at: datetime
+    note: str
+
+
+def read_head(path: Path) -> BaselineHead | None:
+    """Return which run a baseline file holds; None where there is no such file, or it cannot be read."""
+    try:
+        found = json.loads(path.read_bytes())
+        return BaselineHead(
+            run_id=str(found["run"]["id"]),
+            run=str(found["run"]["name"]),
+            dataset=str(found["dataset"]["name"]),
+            blessed_at=datetime.fromisoformat(found["blessed_at"]),
+            note=str(found.get("note", "")),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
 def no_baseline(path: Path, message: str, *, names: Iterable[str] = ()) -> NoBaseline:
     """The error for a baseline that is not there, with the JSON files beside it and the names that are near."""
     beside = sorted(file.name for file in path.parent.glob("*.json")) if path.parent.is_dir() else []

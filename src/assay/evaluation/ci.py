@@ -4,6 +4,7 @@
 - Markdown for step summaries and pull requests.
 - SARIF 2.1.0: one finding for each case that became worse.
 - Which files a gate writes.
+- The commit that is measured.
 """
 
 from __future__ import annotations
@@ -357,3 +358,32 @@ def step_summary(environment: Mapping[str, str] | None = None) -> Path:
             remedy="Give --summary-file FILE outside a workflow.",
         )
     return given
+
+
+# --- The commit that is measured ---
+
+COMMITS = ("GITHUB_SHA", "CI_COMMIT_SHA")
+"""Variables in which CI services name the commit."""
+_HASH = re.compile(r"[0-9a-f]{40,64}")
+
+
+def find_commit(folder: Path, environment: Mapping[str, str] | None = None) -> str:
+    """Return the commit of the code in a folder: as CI names it, else as git's own files do; empty: not known."""
+    known = os.environ if environment is None else environment
+    named = next((known[name] for name in COMMITS if _HASH.fullmatch(known.get(name, ""))), "")
+    return named or next((_read_head(above / ".git") for above in (folder, *folder.parents) if _is_git(above)), "")
+
+
+def _is_git(folder: Path) -> bool:
+    return (folder / ".git" / "HEAD").is_file()
+
+
+def _read_head(git: Path) -> str:
+    """Return the commit that HEAD names; empty where its branch is packed away or has none."""
+    try:
+        head = (git / "HEAD").read_text(encoding="utf-8").strip()
+        branch = head.removeprefix("ref:").strip()
+        found = (git / branch).read_text(encoding="utf-8").strip() if branch != head else head
+    except (OSError, ValueError):
+        return ""
+    return found if _HASH.fullmatch(found) else ""

@@ -256,11 +256,13 @@ def _describe_test(manifest: RunManifest, scores: Mapping[MetricSpec, PerCase]) 
     return describe_stop(manifest, scores[MetricSpec.parse(manifest.until_sure["metric"])])
 
 
-def score_metric(dataset: Dataset, manifest: RunManifest, cases: Sequence[CaseResult]) -> dict[str, Outcome]:
-    """Score the cases whose repeats have all ended under the metric of the run's sequential test."""
+def score_metric(
+    dataset: Dataset, manifest: RunManifest, cases: Sequence[CaseResult], metric: str = ""
+) -> dict[str, Outcome]:
+    """Score the cases whose repeats have all ended, under a metric or that of the run's sequential test."""
     ended = Counter(case.case_id for case in cases)
     whole = {case for case, repeats in ended.items() if repeats == manifest.repeats}
-    spec = MetricSpec.parse(manifest.until_sure["metric"])
+    spec = MetricSpec.parse(metric or manifest.until_sure["metric"])
     part = replace(
         manifest,
         metrics=(str(spec),),

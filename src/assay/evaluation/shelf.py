@@ -20,9 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from assay.errors import AssayError, RunNotFound
+from assay.evaluation.baselines import Baseline, BaselineHead, bless, read_head, write_baseline
 from assay.evaluation.datasets import Imported, Registry, load_named
 from assay.evaluation.datasets.bundled import list_bundled
 from assay.evaluation.datasets.registry import CARD
+from assay.evaluation.gating import GateOptions
 from assay.evaluation.labelling import Label, LabelJournal, LabelSession, standing, tasks_of
 from assay.evaluation.lookup import Lookup
 from assay.evaluation.readings import Reading
@@ -30,6 +32,7 @@ from assay.evaluation.reporting import Report, gather
 from assay.evaluation.reporting.building import look_around
 from assay.evaluation.results import load_run
 from assay.evaluation.running.files import LATEST, RunFolder, list_runs
+from assay.private_files import make_private_folder
 from assay.records import Scope
 from assay.records.access import FileKind
 from assay.records.datasets import Dataset
@@ -129,6 +132,29 @@ class Shelf:
         """The report of a run, held against another run and against floors."""
         found, against = load_run(run.path), None if baseline is None else load_run(baseline.path)
         return gather(found, look_around(found, self._lookup(), baseline=against, floors=floors))
+
+    def bless(
+        self, wanted: str, *, note: str, despite: str = "", floors: Mapping[str, float] | None = None
+    ) -> Baseline:
+        """Make a finished run the baseline of its dataset for this tenant; raises `NotReady` if unfit."""
+        reading = self.read_run(wanted)
+        options = GateOptions(floors=floors or {})
+        baseline = bless(reading, at=self._clock.now(), note=note, despite=despite, options=options)
+        make_private_folder(self._baselines)
+        write_baseline(self._baseline_file(reading.dataset), baseline)
+        return baseline
+
+    def baselines(self) -> dict[str, BaselineHead]:
+        """Which run is the baseline of each dataset of this tenant."""
+        found = map(read_head, sorted(self._baselines.glob("*.json")))
+        return {head.dataset: head for head in found if head is not None}
+
+    @property
+    def _baselines(self) -> Path:
+        return self.runs_folder.parent / "baselines"
+
+    def _baseline_file(self, dataset: str) -> Path:
+        return self._baselines / f"{folder_name(dataset)}.json"
 
     def claim_run(self, run_id: str) -> None:
         """Write down that a run is this tenant's."""

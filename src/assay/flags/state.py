@@ -125,9 +125,11 @@ class Flags:
         shadow: bool | None = None,
         graduates_itself: bool | None = None,
         checkpoint: TakeCheckpoint | None = None,
+        why: str = "",
     ) -> FlagState:
         """Switch a flag for a tenant; None leaves the value, the shadow, or who lets it graduate, as it is.
 
+        `why` is kept in the audit log.
         Switching reconsolidation on takes a checkpoint first, or refuses. Unless `checkpoint` is given, one of the
         last day is used again: an admin who switches to and fro must not fill the disk with copies of every tenant.
         """
@@ -147,9 +149,11 @@ class Flags:
             shadow = before.shadow if shadow is None else shadow
             alone = before.flag.graduates_itself if graduates_itself is None else graduates_itself
             self._put(work, before, percent=percent, shadow=shadow, activated_at=activated, graduates_itself=alone)
-            detail = {"before": before.percent, "after": percent, "shadow": shadow}
+            detail: dict[str, Any] = {"before": before.percent, "after": percent, "shadow": shadow}
             if graduates_itself is not None:
                 detail["graduates_itself"] = alone
+            if why:
+                detail["why"] = why
             work.audit.append("flag.turn", before.flag.name, detail)
             return self.states(work)[name]
 

@@ -62,6 +62,8 @@ class EndpointOptions:
     """A call is not repeated when the service requires a longer pause."""
     max_bytes: int = 64_000_000
     """An answer is read no further."""
+    reads_json: bool = True
+    """Whether the answer has to be JSON. Without it every answer from 200 to 299 will do, and its value is None."""
     again: frozenset[int] = AGAIN
     """Answers after which the same is tried once more."""
 
@@ -280,6 +282,8 @@ class Endpoint:
                 status=answer.status,
                 body=answer.body,
             )
+        if not self._options.reads_json and 200 <= answer.status < 300:
+            return None
         if answer.status != 200:
             raise self._build_refusal(answer)
         try:

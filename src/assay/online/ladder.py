@@ -26,7 +26,7 @@ from assay.online.graduation import (
 )
 from assay.online.judged import with_deltas
 from assay.online.shadow import DROPPED
-from assay.online.trials import Trials, decision_of, find_test, lacks_correction, ratio_of
+from assay.online.trials import Trials, add_reason, decision_of, find_test, lacks_correction, ratio_of
 from assay.records import AbTest, AbTestStatus, Scope, ShadowRun
 from assay.records.flags import (
     ChangedSearch,
@@ -146,19 +146,19 @@ class Ladder:
                 return self._recommend(work, feature_id, steps, found)
         return self.graduate(scope, feature_id)
 
-    def graduate(self, scope: Scope, feature_id: str) -> LadderStep:
-        """Roll a change out to all. Raises while a condition does not hold."""
+    def graduate(self, scope: Scope, feature_id: str, *, why: str = "") -> LadderStep:
+        """Roll a change out to all; `why` is kept. Raises while a condition does not hold."""
         page = self.page(scope, feature_id, rng=np.random.default_rng(0))
         if not page.may_graduate:
             missing = " ".join(condition.sentence for condition in page.conditions if condition.holds is not True)
             raise InputError(f"{feature_id} has not earned it: {missing}", remedy="Measure what is missing.")
         before = page.state.percent
-        self._flags.turn(self._store, scope, feature_id, "on")
+        self._flags.turn(self._store, scope, feature_id, "on", why=why)
         with self._store.writing(scope) as work:
             test = work.ab_tests.latest(feature_id, to_change=True)
             self.trials.close(work, test, AbTestStatus.GRADUATED)
             done, held = (Step.GRADUATION, StepOutcome.GRADUATED), [asdict(one) for one in page.conditions]
-            sentence = f"On for everybody; it was on for {before} % before."
+            sentence = add_reason(f"On for everybody; it was on for {before} % before.", why)
             return self._step(work, feature_id, done, sentence, percent_before=before, conditions=held)
 
     def watch(self, scope: Scope, *, rng: np.random.Generator) -> dict[str, tuple[Guardrail, ...]]:
@@ -183,7 +183,7 @@ class Ladder:
         if step is None:
             raise InputError(f"{feature_id} has not graduated, so there is nothing to take back", remedy="Switch it.")
         before = int(step.detail["percent_before"])
-        self._flags.turn(self._store, scope, feature_id, f"{before}%")
+        self._flags.turn(self._store, scope, feature_id, f"{before}%", why=why)
         with self._store.writing(scope) as work:
             sentence = f"Back to {before} %. {why}"
             return self._step(work, feature_id, (Step.GUARDRAIL, StepOutcome.ROLLED_BACK), sentence, why=why)

@@ -82,8 +82,10 @@ class Trials:
         self._flags = flags
         self._clock = clock
 
-    def begin(self, scope: Scope, feature_id: str, *, kind: VoteKind, rule: EProcessRule | None = None) -> AbTest:
-        """Begin a test of a flag, or a new attempt after one that ended or was paused."""
+    def begin(
+        self, scope: Scope, feature_id: str, *, kind: VoteKind, rule: EProcessRule | None = None, why: str = ""
+    ) -> AbTest:
+        """Begin a test of a flag, or a new attempt after one that ended or was paused; `why` is kept."""
         self._flags.refuse_unavailable(feature_id)
         rule = rule or EProcessRule()
         now = self._clock.now()
@@ -117,7 +119,8 @@ class Trials:
             )
             work.ab_tests.put(test)
             step = Step.INTERLEAVING if kind is VoteKind.INTERLEAVED else Step.AB_TEST
-            self._tell(work, test, step, StepOutcome.BEGUN, f"Attempt {test.attempt} began, with {kind} votes.")
+            sentence = add_reason(f"Attempt {test.attempt} began, with {kind} votes.", why)
+            self._tell(work, test, step, StepOutcome.BEGUN, sentence)
             self._flags.written += 1
             return test
 
@@ -144,7 +147,7 @@ class Trials:
         if test.status is not AbTestStatus.RUNNING or decision_of(test) is not None:
             return VoteResult(counted=False, reason=f"attempt {test.attempt} is {_describe_end(test)}", test=test)
         now_switched = _describe_switch(self._flags.states(work)[feature_id])
-        if now_switched != test.state_json["flag"]:
+        if _is_changed(test.state_json["flag"], now_switched):
             why = f"The flag was {_words(test.state_json['flag'])} when it began and is {_words(now_switched)} now."
             return VoteResult(counted=False, reason=why, test=self._pause(work, test, why))
         vote = AbVote(
@@ -171,7 +174,7 @@ class Trials:
                 )
             return self._pause(work, test, why)
 
-    def resume(self, scope: Scope, feature_id: str) -> AbTest:
+    def resume(self, scope: Scope, feature_id: str, *, why: str = "") -> AbTest:
         """Go on with a paused test and its votes; what was searched in the meantime does not vote."""
         with self._store.writing(scope) as work:
             test = work.ab_tests.latest(feature_id, to_change=True)
@@ -186,13 +189,13 @@ class Trials:
             running = replace(test, status=AbTestStatus.RUNNING, state_json=state, updated_at=now)
             work.ab_tests.put(running)
             self._flags.written += 1
-            sentence = f"Attempt {test.attempt} goes on, with its {test.sample_count} votes."
+            sentence = add_reason(f"Attempt {test.attempt} goes on, with its {test.sample_count} votes.", why)
             self._tell(work, running, Step.AB_TEST, StepOutcome.BEGUN, sentence)
             return running
 
     def _check_resumable(self, work: Work, test: AbTest) -> None:
         switched = _describe_switch(self._flags.states(work)[test.feature_id])
-        if switched != test.state_json["flag"]:
+        if _is_changed(test.state_json["flag"], switched):
             raise InputError(
                 f"{test.feature_id} was {_words(test.state_json['flag'])} when the test began and is"
                 f" {_words(switched)} now",
@@ -371,6 +374,16 @@ def state_hash(test: AbTest) -> str:
 
 def _describe_switch(state: FlagState) -> dict[str, Any]:
     return {"percent": state.percent, "shadow": state.shadow}
+
+
+def _is_changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether a flag is no longer what its test began with. Shadow runs that were switched on since only add votes."""
+    return bool(before["percent"] != now["percent"] or (before["shadow"] and not now["shadow"]))
+
+
+def add_reason(sentence: str, why: str) -> str:
+    """Return a sentence about a step with the reason that a person gave for it."""
+    return f"{sentence} {why}" if why else sentence
 
 
 def _words(switched: Mapping[str, Any]) -> str:

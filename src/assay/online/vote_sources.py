@@ -53,7 +53,7 @@ def _explain_paired(work: Work, test: AbTest, state: FlagState) -> str:
         if state.flag.is_outside:
             return f"No search was compared since the test began, and another system runs only then. {how}."
         if not state.shadow:
-            return f"The shadow of {name} is off, so no search runs both ways. {how}, or switch it on and begin again."
+            return f"The shadow of {name} is off, so no search runs both ways. {how}, or switch the shadow on."
         return f"No search was compared since the test began; only `assay serve` and `assay mcp` compare. {how}."
     judged = read_judged(work, JudgmentReader.SHADOW)
     if not judged.by_question:

@@ -20,6 +20,7 @@ from assay.records.judging import CheckpointState
 from assay.records.research_log import NoticeKind, QuestionOutcome, ResearchStatus
 
 if TYPE_CHECKING:
+    from assay.records.alerts import RateAlert
     from assay.records.research_log import ResearchSession
 
 
@@ -57,6 +58,14 @@ OUTCOME_TITLES: Mapping[QuestionOutcome, str] = {
     QuestionOutcome.FAILED: "Failed",
 }
 """The outcome as the title of a number."""
+OUTCOME_COLOURS: Mapping[QuestionOutcome, str] = {
+    QuestionOutcome.ANSWERED: "accent",
+    QuestionOutcome.REFUSED: "amber",
+    QuestionOutcome.REFUSED_DESPITE_EVIDENCE: "fail",
+    QuestionOutcome.ANSWERED_WITHOUT_EVIDENCE: "plum",
+    QuestionOutcome.FAILED: "ink",
+}
+"""The colour of the style sheet in which a chart draws an outcome; no two are alike."""
 _LOST = {CheckpointState.SKIPPED.value, CheckpointState.JUDGE_FAILED.value}
 _REFUSED_OR_WORSE: Mapping[QuestionOutcome, str] = {
     QuestionOutcome.REFUSED: "Nothing that was found seems to answer the question.",
@@ -136,6 +145,11 @@ def mean_tone(mean: float | None, threshold: float) -> Tone:
     if mean is None:
         return Tone.GREY
     return Tone.RED if mean < threshold else Tone.BLUE
+
+
+def alert_tone(alert: RateAlert) -> Tone:
+    """Return the colour of a rate that changed."""
+    return Tone.RED if alert.is_worse else Tone.BLUE
 
 
 LIVE_TONES: Mapping[str, Tone] = {

@@ -15,14 +15,13 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from assay.extras import missing_modules
 from assay.presentation import wording
+from assay.presentation.markdown import render_markdown
 
 # --- Style sheet and scripts ---
 
 STYLE = "assay.css"
 CHARTS = "charts.js"
-PLOTLY = "plotly.min.js"
 SHARED = frozenset({STYLE, CHARTS})
 """The files of this folder that pages may ask for."""
 
@@ -33,13 +32,6 @@ def read_shared(name: str) -> str:
     return files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
 
 
-def plotly_script() -> str | None:
-    """Return the charts' script from the installed package; None where plotly is not installed."""
-    if missing_modules("report"):
-        return None
-    return files("plotly").joinpath("package_data", PLOTLY).read_text(encoding="utf-8")
-
-
 # --- The Jinja environment ---
 #
 # `environment` gives the templates of a folder, with the shared macros and filters. Characters that no HTML document
@@ -48,7 +40,18 @@ def plotly_script() -> str | None:
 
 _SHARED = Path(__file__).with_name("templates")
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-_FILTERS = ("number", "with_sign", "percent", "milliseconds", "moment", "ago", "plain", "beginning", "one_line")
+_FILTERS = (
+    "number",
+    "with_sign",
+    "percent",
+    "milliseconds",
+    "duration",
+    "moment",
+    "ago",
+    "plain",
+    "beginning",
+    "one_line",
+)
 
 
 def environment(folder: Path, **names: Any) -> Environment:
@@ -64,6 +67,7 @@ def environment(folder: Path, **names: Any) -> Environment:
     # NaN is not JSON: a figure that holds one is a fault, not a blank chart.
     made.policies["json.dumps_kwargs"] = {"allow_nan": False, "sort_keys": False}
     made.filters |= {name: getattr(wording, name) for name in _FILTERS}
+    made.filters["markdown"] = render_markdown
     made.globals |= {
         "tone": wording.tone,
         "count_of": wording.count_of,

@@ -43,6 +43,13 @@ def milliseconds(value: float | None) -> str:
     return f"{value:,.0f} ms" if value >= 10 else f"{value:.1f} ms"
 
 
+def duration(seconds: float | None) -> str:
+    """How long something takes, in seconds or minutes."""
+    if seconds is None:
+        return NOTHING
+    return f"{seconds:.0f} s" if seconds < 2 * _MINUTE else f"{seconds / _MINUTE:.0f} min"
+
+
 def moment(value: datetime | None) -> str:
     """Day and minute, UTC."""
     return NOTHING if value is None else f"{value.astimezone(UTC):%Y-%m-%d %H:%M}"

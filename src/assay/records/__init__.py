@@ -21,6 +21,7 @@ Evaluation:
 Answered questions:
 - `research`: a question, from the plan to the evaluated answer.
 - `research_log`: the log of answered questions, and versions of prompts.
+- `alerts`: rates of answered questions that changed.
 - `traces`: spans of other systems, what an import did, and what a trace comes to.
 - `analysis`: statistics of answered questions, patterns in low scores, comparisons of prompt versions.
 
@@ -91,6 +92,7 @@ from assay.records.memory_list import (
     MemoryFilter,
     MemoryLine,
     MemoryList,
+    MemoryOrder,
     MemoryPage,
     Reason,
     SaveLine,
@@ -224,6 +226,7 @@ __all__ = [
     "MemoryFilter",
     "MemoryLine",
     "MemoryList",
+    "MemoryOrder",
     "MemoryPage",
     "MemoryRecord",
     "MemoryStatus",

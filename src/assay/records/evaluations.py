@@ -33,6 +33,7 @@ Method = Literal[
     "no_variance",
     "wilson",
     "clopper_pearson",
+    "confidence_sequence",
     "ppi",
     "ppi_no_variance",
     "not_computable",
@@ -345,6 +346,10 @@ class RunManifest:
     """The sequential test that may end the run early: metric, rule, seed and the baseline's values; empty: none."""
     started_at: datetime
     host: str = ""
+    commit: str = ""
+    """The commit of the working folder's code, where that is known."""
+    tags: tuple[str, ...] = ()
+    """Words that a person gave the run, to find it by."""
 
     @property
     def instrument_hash(self) -> str:

@@ -44,9 +44,22 @@ class MemoryFilter:
         allow(self, values.moment, "since")
 
 
+class MemoryOrder(StrEnum):
+    """By what a list of memories is sorted."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    TITLE = "title"
+    FOLDER = "folder"
+    TIER = "tier"
+    """From deprecated to constitutional."""
+    CONFIDENCE = "confidence"
+    READS = "reads"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryList:
-    """One page of a list of memories, newest first."""
+    """One page of a list of memories, newest first unless another order was asked for."""
 
     memories: tuple[MemoryRecord, ...]
     total: int

@@ -204,12 +204,36 @@ class ResearchFilter:
             raise BadValue("since is not before until", remedy="Give the earlier moment first.")
 
 
+class QuestionOrder(StrEnum):
+    """By what a list of answered questions is sorted."""
+
+    ASKED = "asked"
+    OVERALL = "overall"
+    PLAN = "plan"
+    SOURCES = "sources"
+    ANSWER = "answer"
+    PLANS = "plans"
+    """How many plans were tried."""
+
+
 class ResearchPage(NamedTuple):
     """Some sessions, newest first, and where the next page begins."""
 
     sessions: tuple[ResearchSession, ...]
     after: int | None
     """Give this to get the next page; None: there is none."""
+
+
+class BriefSession(NamedTuple):
+    """What charts and alerts read of a session."""
+
+    created_at: datetime
+    question: str
+    outcome: QuestionOutcome | None
+    passed: bool | None
+    latency_ms: float
+    tokens: int | None
+    """None: not counted."""
 
 
 class Spread(NamedTuple):

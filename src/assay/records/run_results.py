@@ -406,6 +406,23 @@ def _shorten(value: Any) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class BlessedRun:
+    """A run that became the baseline of its dataset."""
+
+    run_id: str
+    name: str
+    dataset: str
+    blessed_at: datetime
+    note: str
+    despite: str
+    """Why it was blessed although something was wrong with it; empty: nothing was."""
+    shortcomings: tuple[str, ...]
+    """What was wrong with it."""
+    replaces: str | None
+    """The run that was the baseline before; None: there was none."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ComparisonResult:
     """What changed between two runs over the same cases."""
 

@@ -5,6 +5,7 @@
 - `events`: what a run reports while it works.
 - `planner`: from a question to search queries.
 - `search`: from queries to numbered passages.
+- `support`: the words of a passage that support a sentence.
 - `synthesiser`: from passages to an answer with citations.
 - `numbering`: passages numbered in the order in which the answer cites them.
 - `checkpoints`: evaluation of plan, passages and answer, and what happens when evaluation fails.

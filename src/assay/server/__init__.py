@@ -15,8 +15,10 @@ The framework is an optional extra, so `demo` and `serving` are loaded when they
 - `idempotency`: writes that may be sent again.
 - `streaming`: event streams and live questions.
 - `shared_questions`: live questions of servers on other machines, through the store.
+- `alerting`: looks for alerts while the server runs, and sends new ones.
 - `serving`: the socket, and one or several processes on it.
 - `demo`: a store with something on every page.
+- `demo_history`: twelve weeks of questions for it.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from assay.access import Access, Grant, acts
 from assay.errors import AssayError
 from assay.gateway.front import Front
 from assay.server import errors, health, otlp, verb_routes
+from assay.server.alerting import watch_alerts
 from assay.server.idempotency import Repeats
 from assay.server.routing import SECURITY_SCHEMES, Resource, refuse_unknown_parameters, with_act
 from assay.server.security.browsers import LOGIN, Csrf, add_login
@@ -42,6 +43,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     async with AsyncExitStack() as held:
         if services.live.peers is not None:
             await held.enter_async_context(services.live.peers.answering(partial(services.live.tell, services.streams)))
+        await held.enter_async_context(watch_alerts(services))
         for enter in services.alongside:
             await held.enter_async_context(enter())
         yield

@@ -1,7 +1,8 @@
 """`assay serve --demo`: a store with something on every page, filled by running the bundled datasets.
 
 The data is real: the datasets are ingested and run, their questions are researched, and a flag climbs the ladder on the
-results of those searches. A folder is filled once; the next start reuses it.
+results of those searches. The history of twelve weeks consists of these answers, placed in earlier weeks
+(`demo_history`). A folder is filled once; the next start reuses it.
 """
 
 from __future__ import annotations
@@ -34,15 +35,15 @@ from assay.online.interleaving import collect_shadow
 from assay.online.ladder import offline_evidence
 from assay.online.shadow import Shadow, ShadowOptions
 from assay.online.sides import treatment_of
-from assay.records import DEFAULT_TENANT, Judgment, JudgmentSource, LoggedQuery, Origin, Scope, SearchRequest
+from assay.records import DEFAULT_TENANT, Draft, Judgment, JudgmentSource, LoggedQuery, Origin, Scope, SearchRequest
 from assay.records.datasets import Dataset
 from assay.records.flags import VoteKind
 from assay.records.research_log import TracedAnswer
 from assay.records.traces import SpanRole, TraceDocument, TraceSpan
+from assay.server import demo_history
 from assay.settings import Settings
 from assay.systems.assay_engine import take_in
 from assay.systems.registry import Configuration
-from assay.wiring.research import open_research
 
 FOLDER = Path("build/serve-demo")
 """The default folder of the demo's store and runs."""
@@ -54,10 +55,6 @@ FLAG = "docscore_aggregation"
 """The change that goes up the ladder."""
 RUNS = {"default": "assay", "fts-only": "assay:channels=fts5", FLAG: f"assay:flags.{FLAG}=on"}
 """What is run: the default, a configuration that is worse on purpose, and the change."""
-QUESTIONS = 24
-"""Answerable questions to research, spread over the whole dataset."""
-OUTSIDE = ("Who won the chess world championship in 1972?", "How do I renew a passport for my cat?")
-"""Questions that the memory cannot answer, to show abstention."""
 FILLED = "filled.json"
 _OWN = frozenset({FILLED, "runs", "labels"})
 
@@ -104,6 +101,7 @@ def fill(engine: Engine, settings: Settings, report: Report) -> None:
     _take_in(engine, scope, load_dataset(MEMORY_DATASET), report)
     dataset = for_scoring(loaded).dataset
     runs = _run_all(dataset, settings, report)
+    _tell_story(engine, scope)
     _ask(engine, settings, scope, dataset, report)
     _climb(engine, scope, dataset, runs, report)
     done = {"dataset": QUESTION_DATASET, "runs": {name: run.run_id for name, run in runs.items()}}
@@ -129,14 +127,28 @@ def _share(settings: Settings, dataset: Dataset) -> None:
 
 def _ask(engine: Engine, settings: Settings, scope: Scope, dataset: Dataset, report: Report) -> None:
     answerable = [case.query for case in dataset.cases if case.answerable]
-    step = max(1, len(answerable) // QUESTIONS)
-    # Pages list the newest first, and the first questions of the dataset are the most typical.
-    questions = [*OUTSIDE, *reversed(answerable[::step][:QUESTIONS])]
-    report(f"Asking {len(questions)} questions ...")
-    pipeline = open_research(settings, engine, scope)
-    answers = [pipeline.ask(scope, question, tags=("demo",)) for question in questions]
+    report(f"Asking the questions of {demo_history.WEEKS} weeks ...")
+    answers = demo_history.ask_and_place(engine, settings, scope, answerable)
     with engine.store.writing(scope) as work:
         work.traces.add_many([span for answer in answers for span in _spans_of(answer)])
+
+
+STORY = (
+    ("Night desk", "The night desk is staffed from 22:00 to 06:00 by one person."),
+    ("Night desk", "The night desk is staffed from 22:00 to 06:00 by two people since the spring."),
+    ("Late arrivals", "Guests who arrive after midnight ring the bell at the side door and wait for the night desk."),
+    (
+        "Late arrivals",
+        "Guests who arrive after midnight ring the bell at the side door and wait for the night desk, five minutes.",
+    ),
+)
+"""Notes saved one after the other: later ones replace or extend earlier ones, so that memories have a history."""
+
+
+def _tell_story(engine: Engine, scope: Scope) -> None:
+    """Save notes that change what is known; the gate of saving decides what becomes of each."""
+    for title, body in STORY:
+        engine.saver.save(scope, Draft(title=title, body=body, folder="night-desk"))
 
 
 def _spans_of(answer: TracedAnswer) -> list[TraceSpan]:

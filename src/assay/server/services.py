@@ -26,6 +26,7 @@ from assay.cpu_budget import CpuBudget, apply_budget
 from assay.errors import ServerBusy
 from assay.gateway.quotas import SharedCounts, TokenFailures
 from assay.records import Scope
+from assay.server.live_runs import LiveRuns
 from assay.server.shared_questions import SharedQuestions
 from assay.server.streaming import EventStreams, LiveQuestions, Peers
 
@@ -250,7 +251,9 @@ class Services:
         """Requests being answered: method and route by the request's id."""
         self.interrupted: list[tuple[str, str]] = []
         """Requests that were not finished when the server stopped."""
-        self.alongside: list[Callable[[], AbstractAsyncContextManager[Any]]] = []
+        self.live_runs = LiveRuns()
+        """The runs that this process works on."""
+        self.alongside: list[Callable[[], AbstractAsyncContextManager[Any]]] = [self.live_runs.serving]
         """Contexts to enter while the server runs, such as another protocol that it serves."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._lanes = {

@@ -241,6 +241,9 @@ APPROVALS: Mapping[str, Approval] = {
     "model.url": Approval.BEYOND_LOOPBACK,
     "model.key_variable": Approval.ALWAYS,
     "otel.endpoint": Approval.BEYOND_LOOPBACK,
+    "alerts.webhook": Approval.BEYOND_LOOPBACK,
+    # Lines are added to a file that is there already.
+    "alerts.file": Approval.ALWAYS,
     "network.allow": Approval.ALWAYS,
     # Whose word about callers is believed, and whose pages may use a server.
     "server.trusted_proxies": Approval.ALWAYS,

@@ -419,6 +419,14 @@ class Settings(BaseSettings):
     runs_folder: Place | None = _setting(
         "runs.folder", "Where runs are kept. Unset: .assay/runs below the working folder.", None
     )
+    alerts_webhook: Text = _setting(
+        "alerts.webhook",
+        "Where `assay serve` sends an alert when the rate of an outcome changes, as JSON. Unset: nowhere.",
+        "",
+    )
+    alerts_file: Place | None = _setting(
+        "alerts.file", "The file to which `assay serve` adds a line of JSON for each such alert. Unset: none.", None
+    )
     network_offline: Truth = _setting(
         "network.offline",
         "Refuse every address but the configured ones (model, embedder, collector, store) and network.allow.",

@@ -4,6 +4,7 @@
 - `paired_tests`: permutation and t tests, effect sizes, power, corrections for many tests.
 - `intervals`: confidence intervals of means, proportions, differences and ratios.
 - `independent_samples`: two groups, one group against the rest, change points.
+- `confidence_sequences`: the interval of a mean that may be looked at after every value.
 - `sequential`: tests that may be looked at after every vote.
 - `paired_sequential`: the same for two systems over the same cases.
 - `online_tests`: interleaving, sample-ratio check, Beta-Binomial comparison, expected clicks.
@@ -36,6 +37,7 @@ from assay.statistics.calibration import (
     ppi_mean,
 )
 from assay.statistics.comparison import Comparison, Pairs, Rules, Verdict, compare, compare_all
+from assay.statistics.confidence_sequences import sequence_interval
 from assay.statistics.inputs import Units, units_of
 from assay.statistics.intervals import (
     DIFFERENCE,
@@ -164,6 +166,7 @@ __all__ = [
     "required_pairs",
     "required_pairs_normal",
     "sample_ratio",
+    "sequence_interval",
     "sign_flip_test",
     "sign_test",
     "sign_test_of",

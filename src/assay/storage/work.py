@@ -31,6 +31,7 @@ from assay.storage.repositories.history import Audit, Changes
 from assay.storage.repositories.judging import JudgeRows, PromptRows, ReplyRows, SpendingRows
 from assay.storage.repositories.learning import LearnedTermRows, LearningRows
 from assay.storage.repositories.memories import Edges, Memories
+from assay.storage.repositories.memory_lists import MemoryLists
 from assay.storage.repositories.passage_filters import FilteredPassages
 from assay.storage.repositories.passages import Passages
 from assay.storage.repositories.prepared import driver_of
@@ -66,6 +67,11 @@ class Work:
     def memories(self) -> Memories:
         """Memories and their chunks."""
         return Memories(self._bound)
+
+    @cached_property
+    def memory_lists(self) -> MemoryLists:
+        """Memories as sorted lists, and what waits for a decision."""
+        return MemoryLists(self._bound)
 
     @cached_property
     def passages(self) -> Passages:

@@ -119,7 +119,7 @@ def gather_report(caller: Caller, request: ReportRequest) -> Report:
 def write(caller: Caller, request: ReportRequest) -> WrittenReport:
     """Write the report of a run as Markdown, with its numbers as JSON beside it."""
     from assay import wiring  # noqa: PLC0415 - numpy only when there is something to report
-    from assay.evaluation.reporting import missing_from_page, write_report  # noqa: PLC0415 - the same
+    from assay.evaluation.reporting import write_report  # noqa: PLC0415 - the same
     from assay.evaluation.reporting.wording import losses  # noqa: PLC0415 - the same
 
     report = gather_report(caller, request)
@@ -133,7 +133,7 @@ def write(caller: Caller, request: ReportRequest) -> WrittenReport:
         run_id=report.run_id,
         lost=lost,
         files=tuple(map(str, files)),
-        notes=tuple(filter(None, [missing_from_page() if request.html else None, claimed])),
+        notes=(claimed,) if claimed else (),
     )
 
 

@@ -49,6 +49,7 @@ class SetRequest(Request):
             " out: as it was."
         ),
     ] = None
+    why: Annotated[str, Field(max_length=1_000, description="Why, in a sentence that the audit log keeps.")] = ""
 
 
 def list_flags(caller: Caller, request: ListRequest) -> FlagList:  # noqa: ARG001 - one shape for all verbs
@@ -76,6 +77,7 @@ def set_flag(caller: Caller, request: SetRequest) -> FlagState:
         shadow=request.shadow,
         graduates_itself=request.graduates_itself,
         checkpoint=checkpoint,
+        why=request.why.strip(),
     )
     # As a person should see it: a flag that is on may have nothing to work with.
     return caller.engine.flag_states(caller.scope)[request.name]

@@ -21,6 +21,7 @@ FeatureId = Annotated[
     str, Field(min_length=1, max_length=128, pattern=NAME, description="A flag; flag.list names them all.")
 ]
 Reason = Annotated[str, Field(min_length=1, max_length=1_000, description="Why, in a sentence that is kept.")]
+OptionalReason = Annotated[str, Field(max_length=1_000, description="Why, in a sentence that is kept.")]
 
 
 class ListRequest(Request):
@@ -31,6 +32,13 @@ class FeatureRequest(Request):
     """Which change."""
 
     feature_id: FeatureId
+
+
+class StepRequest(Request):
+    """Which change takes a step, and why."""
+
+    feature_id: FeatureId
+    why: OptionalReason = ""
 
 
 class BeginRequest(Request):
@@ -46,6 +54,7 @@ class BeginRequest(Request):
             "the sessions)."
         ),
     ] = VoteKind.PAIRED
+    why: OptionalReason = ""
 
 
 class PauseRequest(Request):
@@ -78,7 +87,8 @@ def show(caller: Caller, request: FeatureRequest) -> LadderPage:
 
 def begin(caller: Caller, request: BeginRequest) -> TrialState:
     """Begin a sequential test, or a new attempt after one that ended."""
-    return _state(caller, _ladder(caller).trials.begin(caller.scope, request.feature_id, kind=request.kind))
+    trials = _ladder(caller).trials
+    return _state(caller, trials.begin(caller.scope, request.feature_id, kind=request.kind, why=request.why.strip()))
 
 
 def pause(caller: Caller, request: PauseRequest) -> TrialState:
@@ -86,9 +96,10 @@ def pause(caller: Caller, request: PauseRequest) -> TrialState:
     return _state(caller, _ladder(caller).trials.pause(caller.scope, request.feature_id, request.why))
 
 
-def resume(caller: Caller, request: FeatureRequest) -> TrialState:
+def resume(caller: Caller, request: StepRequest) -> TrialState:
     """Go on with a paused test and the votes it has."""
-    return _state(caller, _ladder(caller).trials.resume(caller.scope, request.feature_id))
+    trials = _ladder(caller).trials
+    return _state(caller, trials.resume(caller.scope, request.feature_id, why=request.why.strip()))
 
 
 def collect(caller: Caller, request: FeatureRequest) -> CollectedVotes:
@@ -104,9 +115,9 @@ def collect(caller: Caller, request: FeatureRequest) -> CollectedVotes:
     return CollectedVotes(votes=votes, step=step, no_votes_because=_state(caller, test).no_votes_because)
 
 
-def graduate(caller: Caller, request: FeatureRequest) -> LadderStep:
+def graduate(caller: Caller, request: StepRequest) -> LadderStep:
     """Give a change to everybody."""
-    return _ladder(caller).graduate(caller.scope, request.feature_id)
+    return _ladder(caller).graduate(caller.scope, request.feature_id, why=request.why.strip())
 
 
 def roll_back(caller: Caller, request: RollBackRequest) -> LadderStep:
@@ -196,7 +207,7 @@ RESUME = Verb(
     name="ladder.resume",
     summary="Go on with a paused test and the votes it has.",
     act=acts.FEATURE_TEST,
-    request=FeatureRequest,
+    request=StepRequest,
     result=TrialState,
     call=resume,
     http=HttpRoute("POST", "/api/tests/{feature_id}/resume", (404, 409)),
@@ -220,7 +231,7 @@ GRADUATE = Verb(
     name="ladder.graduate",
     summary="Give a change to all users; refused while one of the four conditions does not hold.",
     act=acts.FEATURE_TEST,
-    request=FeatureRequest,
+    request=StepRequest,
     result=LadderStep,
     call=graduate,
     http=HttpRoute("POST", "/api/tests/{feature_id}/graduate", (404, 409)),

@@ -7,25 +7,29 @@ file is opened and no code or address is called because a caller said so.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import ConfigDict, Field
 
 from assay.access import acts
 from assay.clock import Clock
-from assay.errors import RunFailed, RunNotFound, ServerBusy
+from assay.errors import BadValue, RecordNotFound, RunFailed, RunNotFound, ServerBusy
 from assay.records import EvalResult, Mode, RunType
-from assay.records.run_results import ComparisonResult, GateResult, ListedRun, RunSummary
-from assay.verbs.fields import NAME, NO_PATH, Whole
+from assay.records.run_results import BlessedRun, ComparisonResult, GateResult, ListedRun, RunSummary
+from assay.verbs.fields import NAME, NO_PATH, Whole, YesNo
 from assay.verbs.paging import PageCursor, PageLimit, cut_page, read_cursor, row_number
 from assay.verbs.verb import Caller, Family, HttpRoute, McpTool, Progress, Request, Verb
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from assay.evaluation.results import RunResult
     from assay.evaluation.running.runner import Running
     from assay.records.datasets import Dataset
+    from assay.records.evaluations import CaseResult, RunManifest
     from assay.systems.protocol import System
 
 LIST = "runs"
@@ -68,6 +72,18 @@ class StartRunRequest(Request):
         Field(ge=1, le=LONGEST_S, description=f"Stop after this many seconds, up to {LONGEST_S}; what ended counts."),
     ] = 120
     name: Annotated[str, Field(max_length=200, description="What to call the run, up to 200 characters.")] = ""
+    flags: Annotated[
+        Mapping[Annotated[str, Field(max_length=128, pattern=NAME)], YesNo],
+        Field(max_length=20, description="Feature flags to switch on or off for this run alone, by their names."),
+    ] = {}
+    variant: Annotated[
+        str,
+        Field(
+            max_length=128,
+            pattern=f"^$|{NAME}",
+            description="A variant to run instead, by its name; without mode, answer and flags.",
+        ),
+    ] = ""
 
 
 class ListRunsRequest(Request):
@@ -153,6 +169,19 @@ class GateRunRequest(Request):
     seed: Annotated[int, Field(ge=0, le=2**31 - 1, description="Of the resamples behind the intervals.")] = 0
 
 
+class BlessRunRequest(Request):
+    """Which run becomes the baseline, and why."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"note": "New chunker, checked by hand."}]})
+
+    run_id: Annotated[str, Field(min_length=1, max_length=128, pattern=NAME, description="The run, by its id or name.")]
+    note: Annotated[str, Field(min_length=1, max_length=1_000, description="Why, for whoever reads the baseline.")]
+    despite: Annotated[
+        str,
+        Field(max_length=1_000, description="Why it is blessed although something is wrong with it, such as a sample."),
+    ] = ""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunPage:
     """Runs, newest first."""
@@ -172,54 +201,136 @@ def start(caller: Caller, request: StartRunRequest) -> RunSummary:
         ONE_RUN.release()
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunHooks:
+    """What a surface adds to a run that others watch."""
+
+    run_id: str = ""
+    """The id of the new run; empty: one is made."""
+    order_seed: int | None = None
+    """Ask the cases in a random order of this seed; None: in that of the dataset."""
+    resume: Path | None = None
+    """The folder of a run to go on with."""
+    on_dataset: Callable[[Dataset], None] | None = None
+    """Told of the cases that may be scored, before the system is opened."""
+    on_document: Callable[[int, int], None] | None = None
+    on_start: Callable[[RunManifest, Path | None], None] | None = None
+    on_case: Callable[[int, int, CaseResult], None] | None = None
+
+
 def _run(caller: Caller, request: StartRunRequest) -> RunSummary:
-    # All of this needs numpy and the store, which a client of another machine's server does without.
-    from assay.evaluation.running.planning import Budget, RunOptions  # noqa: PLC0415
-    from assay.evaluation.running.runner import (  # noqa: PLC0415
-        Running,
-        keep_row,
-        refuse_unmeasured,
-        run_dataset,
+    from assay.evaluation.running.runner import refuse_unmeasured  # noqa: PLC0415 - needs numpy, as below
+
+    time = _TimeLimit(caller.engine.clock, caller.engine.clock.monotonic() + request.max_seconds)
+    hooks = RunHooks(
+        on_document=time.watch(caller.progress), on_case=lambda done, of, _: caller.progress(done, of, "cases")
     )
-    from assay.metrics.spec import parse_specs  # noqa: PLC0415
-    from assay.wiring import open_system  # noqa: PLC0415
-
-    clock, shelf = caller.engine.clock, caller.shelf
-    time = _TimeLimit(clock, clock.monotonic() + request.max_seconds)
-    dataset = shelf.load_dataset(request.dataset)
-    spec = _name_system(request)
-    options = RunOptions(
-        metrics=parse_specs(list(request.metrics)) if request.metrics else None,
-        k=request.k,
-        name=request.name,
-        spec=spec,
-    )
-
-    def begin() -> Running:
-        return Running(
-            runs=shelf.runs_folder,
-            budget=Budget(seconds=time.left()),
-            clock=clock,
-            on_start=lambda manifest, _: shelf.claim_run(manifest.run_id),
-            on_case=lambda done, of, _: caller.progress(done, of, "cases"),
-        )
-
-    def open_assay(scored: Dataset) -> AbstractContextManager[System]:
-        return closing(open_system(spec, scored, on_document=time.watch(caller.progress)))
-
-    result = run_dataset(dataset, open_assay, options, begin, max_cases=request.max_cases)
-    note = keep_row(result, dataset, lambda: caller.engine.store.writing(caller.scope))
+    result, note = measure(caller, request, hooks, time.left)
     refuse_unmeasured(result, remedy="Give a larger max_seconds, other metrics or another dataset.")
     return result.summary([note] if note else [])
 
 
-def _name_system(request: StartRunRequest) -> str:
-    """Assay as `--system` of the command line names it."""
+def measure(
+    caller: Caller, request: StartRunRequest, hooks: RunHooks, seconds_left: Callable[[], float] | None = None
+) -> tuple[RunResult, str]:
+    """Run Assay over a dataset and keep a row of it; the second value is why there is no row, else empty.
+
+    `seconds_left` ends the run with what there is; None: it goes on to its last case.
+    """
+    # All of this needs numpy and the store, which a client of another machine's server does without.
+    from assay.evaluation.running.files import RunFolder  # noqa: PLC0415
+    from assay.evaluation.running.planning import NO_LIMIT, Budget, RunOptions, options_of  # noqa: PLC0415
+    from assay.evaluation.running.runner import Running, keep_row, run_dataset  # noqa: PLC0415
+    from assay.metrics.spec import parse_specs  # noqa: PLC0415
+    from assay.wiring import open_system  # noqa: PLC0415
+
+    shelf = caller.shelf
+    there = None if hooks.resume is None else RunFolder(hooks.resume).read_manifest()
+    if there is None:
+        spec = name_system(caller, request)
+        metrics = parse_specs(list(request.metrics)) if request.metrics else None
+        options = RunOptions(metrics=metrics, k=request.k, name=request.name, spec=spec)
+    else:
+        spec = check_system(there.system)
+        options = replace(options_of(there), name=there.name, spec=spec)
+    dataset = shelf.load_dataset(request.dataset)
+
+    def begin() -> Running:
+        return Running(
+            runs=shelf.runs_folder,
+            resume=hooks.resume,
+            budget=NO_LIMIT if seconds_left is None else Budget(seconds=seconds_left()),
+            clock=caller.engine.clock,
+            run_id=hooks.run_id,
+            order_seed=hooks.order_seed,
+            on_start=_claiming(shelf.claim_run, hooks.on_start),
+            on_case=hooks.on_case,
+        )
+
+    def open_assay(scored: Dataset) -> AbstractContextManager[System]:
+        if hooks.on_dataset is not None:
+            hooks.on_dataset(scored)
+        return closing(open_system(spec, scored, on_document=hooks.on_document))
+
+    most = request.max_cases if there is None else None
+    result = run_dataset(dataset, open_assay, options, begin, max_cases=most)
+    return result, keep_row(result, dataset, lambda: caller.engine.store.writing(caller.scope))
+
+
+def _claiming(
+    claim: Callable[[str], None], then: Callable[[RunManifest, Path | None], None] | None
+) -> Callable[[RunManifest, Path | None], None]:
+    """Return what is done when a run begins: write down whose it is, then tell whoever watches."""
+
+    def on_start(manifest: RunManifest, folder: Path | None) -> None:
+        claim(manifest.run_id)
+        if then is not None:
+            then(manifest, folder)
+
+    return on_start
+
+
+SAFE_KEYS = ("mode=", "channels=", "folder_mode=", "flags.", "search.")
+"""Keys of a configuration that name no file, address or model."""
+
+
+def name_system(caller: Caller, request: StartRunRequest) -> str:
+    """Return Assay as `--system` of the command line names it."""
+    if request.variant:
+        return _name_variant(caller, request)
     keys = [
         *(["answer"] if request.answer else []),
         *([] if request.mode is Mode.AUTO else [f"mode={request.mode.value}"]),
+        *(f"flags.{name}={'on' if on else 'off'}" for name, on in sorted(request.flags.items())),
     ]
+    states = caller.engine.flag_states(caller.scope)
+    for name in request.flags:
+        if states[name].flag.spec:
+            raise BadValue(f"{name} is a variant, not a flag", remedy="Give it as variant.")
     return f"assay:{','.join(keys)}" if keys else "assay"
+
+
+def _name_variant(caller: Caller, request: StartRunRequest) -> str:
+    if request.answer or request.flags or request.mode is not Mode.AUTO:
+        raise BadValue(
+            f"there are both the variant {request.variant} and a mode, answer or flags",
+            remedy="Give one of the two: a variant says everything by itself.",
+        )
+    state = caller.engine.flag_states(caller.scope).get(request.variant)
+    if state is None or not state.flag.spec:
+        raise RecordNotFound(f"there is no variant {request.variant!r}", remedy="`assay variant list` names them all.")
+    return check_system(state.flag.spec)
+
+
+def check_system(spec: str) -> str:
+    """Return the spec of Assay in a configuration that names no file, address or model; refuse any other."""
+    kind, _, target = spec.partition(":")
+    keys = [key.strip() for key in target.split(",") if key.strip()]
+    if kind != "assay" or not all(key == "answer" or key.startswith(SAFE_KEYS) for key in keys):
+        raise BadValue(
+            f"the system {spec!r} cannot be run by the server", remedy="Run it on the command line: `assay run`."
+        )
+    return spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +414,30 @@ def gate(caller: Caller, request: GateRunRequest) -> GateResult:
     return verdict.result()
 
 
+def bless(caller: Caller, request: BlessRunRequest) -> BlessedRun:
+    """Make a finished run of this tenant the baseline of its dataset."""
+    shelf = caller.shelf
+    before = shelf.baselines()
+    note, despite = request.note.strip(), request.despite.strip()
+    baseline = shelf.bless(request.run_id, note=note, despite=despite, floors=caller.settings.floors)
+    reading = baseline.reading
+    replaced = before.get(reading.dataset)
+    blessed = BlessedRun(
+        run_id=reading.run_id,
+        name=reading.name,
+        dataset=reading.dataset,
+        blessed_at=baseline.blessed_at,
+        note=note,
+        despite=baseline.despite,
+        shortcomings=baseline.shortcomings,
+        replaces=None if replaced is None else replaced.run_id,
+    )
+    detail = {"dataset": blessed.dataset, "why": note, "despite": blessed.despite, "replaces": blessed.replaces}
+    with caller.engine.store.writing(caller.scope) as work:
+        work.audit.append("baseline.bless", blessed.run_id, detail)
+    return blessed
+
+
 START = Verb(
     name="run.start",
     summary="Run Assay over a dataset with known answers and measure how well it finds them, with intervals.",
@@ -373,4 +508,15 @@ GATE = Verb(
     python="gate",
 )
 
-FAMILY = Family(name="runs", verbs=(START, LIST_RUNS, SHOW, COMPARE, GATE))
+BLESS = Verb(
+    name="run.bless",
+    summary="Make a run the baseline of its dataset, with a note: later runs are held against it.",
+    act=acts.RUN_BLESS,
+    request=BlessRunRequest,
+    result=BlessedRun,
+    call=bless,
+    http=HttpRoute("POST", "/api/runs/{run_id}/bless", (404, 409)),
+    client="bless_run",
+)
+
+FAMILY = Family(name="runs", verbs=(START, LIST_RUNS, SHOW, COMPARE, GATE, BLESS))

@@ -3,6 +3,7 @@
 - `stores`: open stores and checkpoints.
 - `engines`: the memory with its embedder, and an engine for measuring saves.
 - `search_options`: how the settings weigh and fuse what a search finds.
+- `alerts`: alerts about rates that changed, sent to a webhook and a file.
 - `models`: chat models and judges.
 - `judge_kinds`: registers the judges that come with Assay.
 - `research`: the pipeline that answers questions.

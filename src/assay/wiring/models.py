@@ -163,3 +163,29 @@ def judge_name(settings: Settings, choice: JudgeChoice) -> str:
         # builtin:overlap is what people type; a registered name has no colon.
         return choice.name.replace(":", "-") if choice.name.startswith(f"{BUILTIN_JUDGE}:") else choice.name
     return BUILTIN_JUDGE if choice.builtin or not has_model(settings) else "model"
+
+
+class Spent(NamedTuple):
+    """What models cost in the current period, and what they may cost; None: no limit of that kind."""
+
+    period: str
+    tokens: int
+    usd: float
+    most_tokens: int | None
+    most_usd: float | None
+
+
+def read_spending(settings: Settings, store: Store, scope: Scope, clock: Clock) -> Spent | None:
+    """Return what was spent of the budget; None where no budget is set, since only then costs are kept."""
+    if settings.model_budget_usd is None and settings.model_budget_tokens is None:
+        return None
+    from assay.judging.persistence import StoredSpending  # noqa: PLC0415 - see the package's docstring
+
+    spent = StoredSpending(store, scope, period=settings.model_budget_period, clock=clock).spent()
+    return Spent(
+        settings.model_budget_period,
+        spent.tokens,
+        spent.nano_usd / NANO,
+        settings.model_budget_tokens,
+        settings.model_budget_usd,
+    )

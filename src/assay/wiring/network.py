@@ -21,8 +21,8 @@ from assay.settings import Settings, default_db
 
 
 def gatekeeper_of(settings: Settings) -> Gatekeeper:
-    """Lets pass what the settings name: model, embedder, collector, and network.allow."""
-    addresses = [settings.model_url, *split_addresses(settings.network_allow)]
+    """Lets pass what the settings name: model, embedder, collector, webhook of alerts, and network.allow."""
+    addresses = [settings.model_url, settings.alerts_webhook, *split_addresses(settings.network_allow)]
     if settings.embedder == "remote":
         addresses.append(settings.embedder_url)
     if settings.otel_exporter == "otlp":

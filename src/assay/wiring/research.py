@@ -22,6 +22,7 @@ from weakref import WeakKeyDictionary
 from assay.analysis.offline import newest
 from assay.analysis.patterns import Caution, cautions_of, find_patterns, issues_for
 from assay.analysis.thresholds import RatedSession, tune
+from assay.clock import Clock
 from assay.errors import BadValue, SettingError
 from assay.flags import FlagStates
 from assay.judging.builtin.evaluators import remember_vectors
@@ -338,13 +339,17 @@ def open_research(
     *,
     choice: Choice | None = None,
     custom: tuple[CustomDimension, ...] = (),
+    clock: Clock | None = None,
 ) -> ResearchPipeline:
-    """Return a pipeline over a memory. It uses models where `model.url` is set, else rules."""
+    """Return a pipeline over a memory. It uses models where `model.url` is set, else rules.
+
+    Records carry the time of `clock`; by default that of the memory.
+    """
     choice = choice or Choice()
     custom = (*custom_dimensions(settings), *custom)
 
     def parts_for(question: str | None) -> PipelineParts:
-        return _parts(_Seats(settings, engine, scope, choice, question), choice, custom)
+        return _parts(_Seats(settings, engine, scope, choice, question), choice, custom, clock or engine.clock)
 
     def deal(question: str) -> PipelineParts | None:
         with engine.store.reading(scope) as work:
@@ -357,7 +362,7 @@ def open_research(
     )
 
 
-def _parts(seats: _Seats, choice: Choice, custom: tuple[CustomDimension, ...]) -> PipelineParts:
+def _parts(seats: _Seats, choice: Choice, custom: tuple[CustomDimension, ...], clock: Clock) -> PipelineParts:
     settings, engine, scope = seats.settings, seats.engine, seats.scope
     options = _with_custom(research_options(settings), custom)
     lessons = lessons_of(engine, scope)
@@ -365,14 +370,14 @@ def _parts(seats: _Seats, choice: Choice, custom: tuple[CustomDimension, ...]) -
         options = _without_evaluation(options)
     else:
         options = lessons.options(options, seats.judged_by)
-    panel = Panel(seats.members(custom), clock=engine.clock, options=options.panel, reviewer=seats.reviewer())
+    panel = Panel(seats.members(custom), clock=clock, options=options.panel, reviewer=seats.reviewer())
     planner, synthesiser = seats.makers(options)
     return PipelineParts(
         planner=lessons.planner(planner),
         synthesiser=synthesiser,
         find=MemorySearch(engine.searcher),
-        checkpoints=CheckpointEvaluator(panel, options=options, clock=engine.clock, similar=lessons.similar()),
-        clock=engine.clock,
+        checkpoints=CheckpointEvaluator(panel, options=options, clock=clock, similar=lessons.similar()),
+        clock=clock,
         options=options,
         dealt=seats.dealt.keys if seats.asks_models else (),
     )

@@ -14,7 +14,6 @@ from tests.server.serving import OWN, cookie_secret, token_text
 from assay.evaluation.readings import reading_of
 from assay.evaluation.reporting import Around, gather
 from assay.evaluation.reporting.page import html_page
-from assay.presentation.templates import plotly_script
 from assay.server.services import Services
 
 if TYPE_CHECKING:
@@ -44,13 +43,13 @@ def test_the_audit_log_and_the_sign_ins_fit_narrow_and_wide_windows(
 
 def test_a_report_runs_its_own_scripts_and_no_other(browser: Browser, tmp_path: Path) -> None:
     report = gather(BAD, Around(dataset=DATA, baseline=reading_of(GOOD)))
-    text = html_page(report, plotly_script())
+    text = html_page(report)
     assert "'unsafe-inline'" not in text.partition("script-src")[2].partition(";")[0]
     slipped_in = "<script>document.title = 'ran'</script><img src=x onerror=\"document.title = 'ran'\">"
     file = tmp_path / "report.html"
     file.write_text(text.replace("</body>", f"{slipped_in}</body>"), encoding="utf-8")
     page = browser.new_page()
     page.goto(file.as_uri(), wait_until="load")
-    expect(page.locator(".chart svg.main-svg").first).to_be_visible()
+    expect(page.locator(".chart svg.panel").first).to_be_visible()
     expect(page).to_have_title(f"{report.status.value}: {report.title}")
     page.close()

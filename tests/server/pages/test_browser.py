@@ -16,8 +16,8 @@ from assay.errors import InputError
 from assay.records import Draft
 from assay.records.research_log import TracedAnswer
 from assay.research.events import Listen
-from assay.server.pages.answers import LISTED
 from assay.server.pages.page import MENU
+from assay.server.pages.question_list import LISTED
 from assay.server.services import Services
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def test_the_navigation_lights_the_page_that_is_shown(visitor: Visitor) -> None:
 def test_charts_are_drawn_and_drawn_again_when_the_colours_change(visitor: Visitor, filled: Services) -> None:
     runs = [run.path.name for run in filled.shelf(OWN).runs()]
     page = visitor.go(f"/evaluation/runs/compare?control={runs[0]}&treatment={runs[1]}")
-    chart, switch = page.locator(".chart .main-svg").first, page.locator("[data-theme-switch]")
+    chart, switch = page.locator(".chart .panel").first, page.locator("[data-theme-switch]")
     expect(chart).to_be_visible()
     light = page.evaluate(BACKGROUND)
     switch.click()
@@ -137,12 +137,10 @@ def test_labels_are_given_by_keyboard_alone(visitor: Visitor) -> None:
     document, done = page.locator("input[name=document]"), page.locator(".head p").last
     first, before = document.input_value(), done.inner_text()
     page.keyboard.press("3")
-    page.wait_for_url("**said=*")
     expect(document).not_to_have_value(first)
     expect(page.locator("[role=status]")).to_have_text("3: the answer")
     visitor.drawn()
     page.keyboard.press("u")
-    page.wait_for_url("**said=undone")
     expect(document).to_have_value(first)
     expect(done).to_have_text(before)
 
@@ -174,6 +172,7 @@ def test_a_phone_opens_the_menu_and_a_keyboard_skips_it(browser: Browser, addres
 def test_a_flag_is_switched_and_a_prompt_gets_a_new_version(visitor: Visitor) -> None:
     page = visitor.go("/evaluation/experiments/session_boost")
     page.select_option("#value", "25%")
+    page.fill("#why-turn", "to see what it does")
     page.get_by_role("button", name="Switch").click()
     page.get_by_text("session_boost is on for 25 %").wait_for()
     page = visitor.go("/evaluation/prompts/synthesiser")

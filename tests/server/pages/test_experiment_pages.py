@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,8 +11,10 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 from tests.evaluation.experiments.test_book import experiment
-from tests.server.serving import OWN, reaching, services_at
+from tests.server.pages.test_pages import token_in
+from tests.server.serving import OWN, bearer, reaching, services_at
 
+from assay.access import Access
 from assay.evaluation.experiments import Book, ExperimentOutcome
 from assay.online.shadow import DROPPED
 from assay.records import SearchRequest, ShadowRun
@@ -112,3 +115,72 @@ def test_the_metrics_of_the_server_count_shadowed_searches(services: Services, c
     told = client.get("/metrics").text
     assert 'assay_shadow_searches{what="seen"}' in told
     assert 'assay_shadow_searches{what="dropped"} 0.0' in told
+
+
+def send(client: TestClient, action: str, **fields: str) -> str:
+    """Send a form of the page of the flag; return the page that follows."""
+    form = {"csrf_token": token_in(client.get(PAGE).text), "why": f"because of {action}", **fields}
+    answer = client.post(f"{PAGE}/{action}", data=form, follow_redirects=False)
+    assert answer.status_code == 303, answer.text
+    return client.get(answer.headers["location"]).text
+
+
+def test_switching_needs_a_reason_and_a_larger_share_is_confirmed_while_conditions_are_not_met(
+    services: Services, client: TestClient
+) -> None:
+    services.engine.flags.turn(services.engine.store, OWN, FLAG, "10%")
+    form = {"csrf_token": token_in(client.get(PAGE).text), "value": "50%", "value_shown": "10%"}
+    assert client.post(f"{PAGE}/turn", data=form).status_code == 422
+    asked = client.post(f"{PAGE}/turn", data={**form, "why": "half of them"}, follow_redirects=False)
+    assert asked.status_code == 200
+    assert "4 conditions of graduation are not met" in asked.text
+    assert services.engine.flag_states(OWN)[FLAG].percent == 10
+    page = send(client, "turn", value="50%", value_shown="10%", confirmed="yes", why="half of them")
+    assert "mmr is on for 50 %" in page
+    page = send(client, "turn", value="off", value_shown="50%", why="too slow")
+    assert "mmr is off" in page
+    assert "<q>too slow</q>" in page
+    assert "From 50 % to off" in page
+
+
+def test_every_step_of_a_test_is_in_the_timeline_with_who_why_and_its_line_of_the_audit_log(
+    services: Services, client: TestClient
+) -> None:
+    services.engine.flags.turn(services.engine.store, OWN, FLAG, "off")
+    assert "it would get none" in client.get(PAGE).text
+    begun = send(client, "begin", kind="paired", with_shadow="yes")
+    assert services.engine.flag_states(OWN)[FLAG].shadow
+    assert "Attempt 1 began" in begun
+    ladder_of(services.engine).trials.vote(OWN, FLAG, "a query", 0.4, arm=Arm.BOTH)
+    assert "It keeps its 1 votes" in send(client, "pause")
+    page = send(client, "resume")
+    assert "goes on with 1 votes" in page
+    timeline = page.partition('id="timeline"')[2]
+    for action in ("flag.turn", "test.begun", "test.paused"):
+        found = re.search(rf'href="([^"]+)">{action}</a>', timeline)
+        assert found is not None, action
+        line = client.get(html.unescape(found[1])).text.partition("<tbody>")[2]
+        assert action in line.partition("</tr>")[0]
+    assert "because of pause" in timeline
+    assert OWN.identity in timeline
+
+
+def test_shadow_runs_can_be_turned_on_while_a_test_runs(services: Services, client: TestClient) -> None:
+    services.engine.flags.turn(services.engine.store, OWN, FLAG, "off")
+    ladder_of(services.engine).trials.begin(OWN, FLAG, kind=VoteKind.PAIRED)
+    assert "Turn shadow runs on</button>" in client.get(PAGE).text
+    send(client, "turn", value="off", value_shown="off", shadow="yes", shadow_shown="no")
+    vote = ladder_of(services.engine).trials.vote(OWN, FLAG, "a query", 0.4, arm=Arm.BOTH)
+    assert vote.counted, "switching the shadow on does not pause a test"
+
+
+def test_a_reader_sees_the_steps_and_no_form(services: Services) -> None:
+    services.engine.flags.turn(services.engine.store, OWN, FLAG, "off")
+    ladder_of(services.engine).trials.begin(OWN, FLAG, kind=VoteKind.PAIRED, why="to see")
+    headers = bearer(services, Access.READ)
+    with reaching(services, local=False, pages=True) as client:
+        page = client.get(PAGE, headers=headers).text
+    assert "Attempt 1 began, with paired votes. to see" in page
+    assert "Switching needs an admin." in page
+    assert f'action="{PAGE}' not in page
+    assert "/evaluation/audit?" not in page

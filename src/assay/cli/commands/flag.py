@@ -24,6 +24,7 @@ GraduatesOption = Annotated[
         help="Whether it is given to everybody as soon as all conditions hold, or a person decides.",
     ),
 ]
+WhyOption = Annotated[str | None, typer.Option("--why", help="Kept in the audit log.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -55,15 +56,16 @@ def register(app: typer.Typer) -> None:
         _turn(surface, name, "off")
 
     @command(group, "set")
-    def set_value(
+    def set_value(  # noqa: PLR0917 - one parameter an option, all given by name
         surface: Surface,
         name: NameArgument,
         value: ValueArgument,
         shadow: ShadowOption = None,
         graduates_itself: GraduatesOption = None,
+        why: WhyOption = None,
     ) -> None:
         """Give a flag a value, such as 25%, and say whether it runs in the shadow."""
-        _turn(surface, name, value, shadow=shadow, graduates_itself=graduates_itself)
+        _turn(surface, name, value, shadow=shadow, graduates_itself=graduates_itself, why=why)
 
     @command(group, "review")
     def review(surface: Surface, name: NameArgument) -> None:
@@ -72,13 +74,25 @@ def register(app: typer.Typer) -> None:
 
 
 def _turn(
-    surface: Surface, name: str, value: str, *, shadow: bool | None = None, graduates_itself: bool | None = None
+    surface: Surface,
+    name: str,
+    value: str,
+    *,
+    shadow: bool | None = None,
+    graduates_itself: bool | None = None,
+    why: str | None = None,
 ) -> None:
     from assay.flags import percent_of  # noqa: PLC0415 - the extra "memory"
 
     percent = percent_of(value, f"the flag {name}")
     state = surface.call(
-        flag_verbs.SET, create=True, name=name, percent=percent, shadow=shadow, graduates_itself=graduates_itself
+        flag_verbs.SET,
+        create=True,
+        name=name,
+        percent=percent,
+        shadow=shadow,
+        graduates_itself=graduates_itself,
+        why=why,
     )
     _tell(surface, state)
 

@@ -76,9 +76,9 @@ def _climbing(group: typer.Typer) -> None:
             raise typer.Exit(1)
 
     @command(group, "begin")
-    def begin(surface: Surface, flag: FlagArgument, kind: KindOption = "paired") -> None:
+    def begin(surface: Surface, flag: FlagArgument, kind: KindOption = "paired", why: WhyOption = None) -> None:
         """Begin a sequential test, or a new attempt after one that ended."""
-        test = surface.call(ladder_verbs.BEGIN, create=True, feature_id=flag, kind=kind)
+        test = surface.call(ladder_verbs.BEGIN, create=True, feature_id=flag, kind=kind, why=why)
         text = f"Attempt {test.attempt} at {flag} began. Votes come with use: `assay ladder collect {flag}`."
         surface.show(ladder_verbs.BEGIN, test, text)
         if test.no_votes_because:
@@ -91,9 +91,9 @@ def _climbing(group: typer.Typer) -> None:
         surface.show(ladder_verbs.PAUSE, test, f"Attempt {test.attempt} at {flag} is paused.")
 
     @command(group, "resume")
-    def resume(surface: Surface, flag: FlagArgument) -> None:
+    def resume(surface: Surface, flag: FlagArgument, why: WhyOption = None) -> None:
         """Go on with a paused test and the votes it has; refused when the flag or the split is not as it should be."""
-        test = surface.call(ladder_verbs.RESUME, create=True, feature_id=flag)
+        test = surface.call(ladder_verbs.RESUME, create=True, feature_id=flag, why=why)
         text = f"Attempt {test.attempt} at {flag} goes on, with its {test.votes} votes."
         surface.show(ladder_verbs.RESUME, test, text)
 
@@ -108,9 +108,9 @@ def _climbing(group: typer.Typer) -> None:
 
 def _standing_there(group: typer.Typer) -> None:
     @command(group, "graduate")
-    def graduate(surface: Surface, flag: FlagArgument) -> None:
+    def graduate(surface: Surface, flag: FlagArgument, why: WhyOption = None) -> None:
         """Give a change to all users; refused while one of the four conditions does not hold."""
-        _show_step(surface, surface.call(ladder_verbs.GRADUATE, create=True, feature_id=flag))
+        _show_step(surface, surface.call(ladder_verbs.GRADUATE, create=True, feature_id=flag, why=why))
 
     @command(group, "rollback")
     def rollback(surface: Surface, flag: FlagArgument, why: WhyOption = None) -> None:

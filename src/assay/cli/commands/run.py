@@ -20,12 +20,13 @@ from assay.cli.runs import RunsOption, has_store, lookup, writing_rows
 from assay.cli.surface import Surface, command
 from assay.cli.work import ClusterOption, ProcessesOption, describe_rates, worker_lines
 from assay.errors import AssayError, InputError
+from assay.evaluation.ci import find_commit
 from assay.evaluation.datasets import ForScoring, for_scoring, load_dataset
 from assay.evaluation.results import RunResult
 from assay.evaluation.run_metrics import name_floors
 from assay.evaluation.running.early_stopping import SureAgainst
 from assay.evaluation.running.files import DEFAULT_RUNS, RunFolder, find_run
-from assay.evaluation.running.planning import NO_LIMIT, Budget, RunOptions
+from assay.evaluation.running.planning import NO_LIMIT, Budget, RunOptions, options_of
 from assay.evaluation.running.runner import Running, keep_row, refuse_unmeasured, run_dataset, sentence
 from assay.formats.files import writing
 from assay.metrics.spec import parse_specs
@@ -74,6 +75,9 @@ BudgetOption = Annotated[
 TimeoutOption = Annotated[float | None, typer.Option("--timeout", metavar="S", help="Seconds for one case; 60.")]
 ThreadsOption = Annotated[int, typer.Option("--threads", help="Cases asked at once; more than 1 distorts latency.")]
 NameOption = Annotated[str, typer.Option("--name", help="What to call the run.")]
+TagOption = Annotated[
+    list[str], typer.Option("--tag", metavar="WORD", help="A word to find the run by; may be given several times.")
+]
 AskingOption = Annotated[
     str | None,
     typer.Option("--asking", metavar="WHAT", help="Of a conversation: last (the default), user or conversation."),
@@ -102,6 +106,7 @@ class _Given:
     seed: int | None
     timeout: float | None
     name: str
+    tags: tuple[str, ...]
     work: WorkOptions
     budget: str | None
     asking: str | None
@@ -139,6 +144,7 @@ def register(app: typer.Typer) -> None:
         processes: ProcessesOption = None,
         cluster: ClusterOption = None,
         name: NameOption = "",
+        tag: TagOption = [],  # noqa: B006 - the same
         runs: RunsOption = None,
         trec: TrecOption = None,
         exclude_unresolved: ExcludeOption = False,
@@ -158,6 +164,7 @@ def register(app: typer.Typer) -> None:
             seed=seed,
             timeout=timeout,
             name=name,
+            tags=tuple(tag),
             work=WorkOptions(threads=threads, processes=processes, cluster=cluster),
             budget=budget,
             asking=asking,
@@ -206,7 +213,7 @@ class _Doing(NamedTuple):
         return self._run(spec, self._options(spec, there), folder)
 
     def _options(self, spec: str, there: RunManifest | None) -> RunOptions:
-        given, before = self.given, RunOptions() if there is None else _options_of(there)
+        given, before = self.given, RunOptions() if there is None else options_of(there)
         return RunOptions(
             metrics=parse_specs(given.metrics) if given.metrics else before.metrics,
             k=_first(given.k, before.k),
@@ -219,6 +226,8 @@ class _Doing(NamedTuple):
             spec=spec,
             against=self._against(),
             until_sure=before.until_sure,
+            commit=find_commit(Path.cwd()),
+            tags=given.tags,
         )
 
     def _against(self) -> SureAgainst | None:
@@ -269,20 +278,6 @@ class _Doing(NamedTuple):
     def _command(self, run_id: str) -> str:
         runs = "" if self.runs == DEFAULT_RUNS else f" --runs {self.runs}"
         return f"assay run {self.asked} --resume {run_id}{runs}"
-
-
-def _options_of(there: RunManifest) -> RunOptions:
-    """How a run was begun."""
-    return RunOptions(
-        metrics=parse_specs(there.metrics),
-        k=there.k,
-        repeats=there.repeats,
-        sample=there.sample,
-        seed=there.seed,
-        timeout_s=there.subject.get("timeout_s"),
-        asking=Asking(there.subject.get("asking", Asking.LAST)),
-        until_sure=there.until_sure,
-    )
 
 
 def _first(given: T | None, before: T | None) -> T | None:

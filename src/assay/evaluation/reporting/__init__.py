@@ -24,8 +24,7 @@ from assay.evaluation.reporting.building import (
 )
 from assay.evaluation.reporting.content import LineStatus, Report
 from assay.evaluation.reporting.markdown import markdown
-from assay.evaluation.reporting.page import NO_CHARTS, html_page
-from assay.presentation.templates import plotly_script
+from assay.evaluation.reporting.page import html_page
 
 __all__ = [
     "DEFAULT_FOLDER",
@@ -34,18 +33,14 @@ __all__ = [
     "Report",
     "gather",
     "markdown",
-    "missing_from_page",
     "write_report",
 ]
 
 
 def write_report(report: Report, folder: Path, *, name: str | None = None, html: bool = False) -> tuple[Path, ...]:
-    """Write the report with `metrics.json` and `config.json` beside it; the paths, the one to open first.
-
-    Without plotly the page has no charts but a sentence about it, from `missing_from_page`.
-    """
+    """Write the report with `metrics.json` and `config.json` beside it; the paths, the one to open first."""
     called = name or default_name(report.date)
-    page = {folder / f"{called}.html": html_page(report, plotly_script())} if html else {}
+    page = {folder / f"{called}.html": html_page(report)} if html else {}
     contents = {
         **page,
         folder / f"{called}.md": markdown(report),
@@ -54,8 +49,3 @@ def write_report(report: Report, folder: Path, *, name: str | None = None, html:
     }
     write_all(contents)
     return tuple(contents)
-
-
-def missing_from_page() -> str | None:
-    """What an HTML report written here would lack, in a sentence; None: nothing."""
-    return NO_CHARTS if plotly_script() is None else None

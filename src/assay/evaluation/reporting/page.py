@@ -16,7 +16,6 @@ from markupsafe import Markup
 
 from assay.evaluation.reporting import wording
 from assay.evaluation.reporting.content import Report
-from assay.extras import install_command
 from assay.metrics.operations import TOTAL
 from assay.presentation.charts import Figure, FunnelStep, funnel, interval_bars, interval_charts, latency_histogram
 from assay.presentation.templates import CHARTS, STYLE, environment, read_shared
@@ -66,27 +65,21 @@ def draw_latency(report: Report) -> Figure | None:
 
 # --- The page ---
 #
-# `templates/report.html` says what is where, `templates/report.js` filters queries. Environment, style sheet and
-#   charts
-# are those of the dashboard (`assay.presentation`). plotly's script is taken from the installed package; without it
-# the page has tables alone and says so.
+# `templates/report.html` says what is where, `templates/report.js` filters queries. Environment, style sheet and charts
+# are those of the dashboard (`assay.presentation`).
 
 FIRST_QUERIES = 50
 """Queries shown before "Show all" is pressed."""
 MOST_QUERIES = 1000
 """Queries in one page: more would make it slow to open. The run's own files have them all."""
-NO_CHARTS = f"The page has tables and no charts: plotly is not installed. Charts: {install_command('report')}"
-"""What the page and the command say where there is no plotly."""
 _FOLDER = Path(__file__).with_name("templates")
 # A style can run nothing; a script runs only if it is one of those that the page was written with.
 _POLICY = "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data:"
 
 
-def html_page(report: Report, plotly: str | None) -> str:
-    """Return the whole file; without plotly's script it has every table and a note instead of the charts."""
-    scripts = [(_FOLDER / "report.js").read_text(encoding="utf-8")]
-    if plotly is not None:
-        scripts = [plotly, read_shared(CHARTS), *scripts]
+def html_page(report: Report) -> str:
+    """Return the whole file."""
+    scripts = [read_shared(CHARTS), (_FOLDER / "report.js").read_text(encoding="utf-8")]
     total = report.latency.get(TOTAL)
     left_out = {} if total is None else {kind.value.replace("_", " "): count for kind, count in total.left_out.items()}
     text = (
@@ -98,7 +91,6 @@ def html_page(report: Report, plotly: str | None) -> str:
             policy=Markup(_policy(scripts)),  # noqa: S704
             style=Markup(read_shared(STYLE)),  # noqa: S704
             scripts=[Markup(script) for script in scripts],  # noqa: S704
-            no_charts=NO_CHARTS if plotly is None else "",
             intervals=draw_intervals(report),
             funnel=None if report.waterfall is None else draw_funnel(report.waterfall),
             breakdowns=[(found, draw_breakdown(found)) for found in report.breakdowns],

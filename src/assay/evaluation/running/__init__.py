@@ -6,5 +6,6 @@
 - `asking`: the job of a run, in this process and inside workers.
 - `runner`: the loop over cases, and the use-case behind every surface.
 - `progress`: how far a run is, and what each worker has done, for servers to show.
+- `live`: what others see of a run while it goes on.
 - `files`: seals, lines, the folder and the journal of a run.
 """

@@ -259,7 +259,8 @@ def read_manifest(found: Plain) -> RunManifest:
     known = {field.name: found[field.name] for field in fields(RunManifest) if field.name in found}
     known["started_at"] = datetime.fromisoformat(known["started_at"])
     recall(known["metrics"], known.get("own_metrics", {}))
-    return RunManifest(**{**known, "metrics": tuple(known["metrics"]), "case_ids": tuple(known["case_ids"])})
+    known |= {name: tuple(known[name]) for name in ("metrics", "case_ids", "tags") if name in known}
+    return RunManifest(**known)
 
 
 # --- The folder of a run, and finding runs ---

@@ -22,6 +22,7 @@ from assay.evaluation.scoring import clusters_of, instrument_of
 from assay.metrics.aggregate import DEFINITIONS
 from assay.metrics.catalog import describe_added
 from assay.metrics.ordering import TIE_ORDER
+from assay.metrics.spec import parse_specs
 from assay.records.datasets import Asking
 from assay.records.evaluations import CaseResult, CaseStatus, RunManifest
 
@@ -107,6 +108,7 @@ LEAST_K = 10
 """Results requested when no metric looks further."""
 TIMEOUT_S = 60.0
 _FEW = 5
+_TAG = re.compile(r"[\w./:-]{1,64}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -130,6 +132,10 @@ class RunOptions:
     """What the run is compared with while it runs, to stop when that is decided; None: all cases are asked."""
     until_sure: Mapping[str, Any] = field(default_factory=dict)
     """The test that a run was begun with, for a run that goes on; it replaces `against`."""
+    commit: str = ""
+    """The commit of the code, where that is known."""
+    tags: tuple[str, ...] = ()
+    """Words to find the run by."""
 
     def __post_init__(self) -> None:
         if self.repeats < 1:
@@ -140,6 +146,25 @@ class RunOptions:
             raise BadValue(f"k {self.k} is below 1", remedy="Give 1 or more.")
         if self.timeout_s is not None and not 0.0 < self.timeout_s < math.inf:
             raise BadValue(f"timeout {self.timeout_s} is not above 0", remedy="Give seconds above 0.")
+        for tag in self.tags:
+            if not _TAG.fullmatch(tag):
+                raise BadValue(
+                    f"tag {tag!r} cannot be read", remedy="Give up to 64 letters, digits and the signs . _ / : -"
+                )
+
+
+def options_of(there: RunManifest) -> RunOptions:
+    """Return how a run was begun, for one that goes on."""
+    return RunOptions(
+        metrics=parse_specs(there.metrics),
+        k=there.k,
+        repeats=there.repeats,
+        sample=there.sample,
+        seed=there.seed,
+        timeout_s=there.subject.get("timeout_s"),
+        asking=Asking(there.subject.get("asking", Asking.LAST)),
+        until_sure=there.until_sure,
+    )
 
 
 def plan_run(
@@ -176,6 +201,8 @@ def plan_run(
         until_sure=test,
         started_at=at,
         host=host,
+        commit=options.commit,
+        tags=options.tags,
     )
 
 

@@ -24,6 +24,7 @@ measured nothing is decided here, so that runs of one surface can be compared wi
 
 from __future__ import annotations
 
+import hashlib
 import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
@@ -95,6 +96,10 @@ class Running:
     open_remote: OpenRemoteSystem | None = None
     """Opens the system inside a worker of the executor; None: only this process can ask it."""
     clock: Clock = field(default_factory=SystemClock)
+    run_id: str = ""
+    """The id of the new run; empty: one is made."""
+    order_seed: int | None = None
+    """Ask the cases in a random order of this seed; None: in that of the dataset. The result is the same."""
     on_start: OnStart | None = None
     on_case: OnCase | None = None
 
@@ -147,7 +152,7 @@ def _begin_run(
 ) -> tuple[RunManifest, Path | None]:
     """The manifest, and where it is: of the run to go on with, or of a new one."""
     clock = running.clock
-    run_id = IdFactory(clock).new("run")
+    run_id = running.run_id or IdFactory(clock).new("run")
     planned = plan_run(dataset, system, options, run_id=run_id, at=clock.now(), host=platform.node())
     if running.resume is not None:
         return _check_resumable(running.resume, planned), running.resume
@@ -155,7 +160,7 @@ def _begin_run(
         return planned, None
     folder = running.runs / run_id
     with naming_the_file(folder):
-        make_private_folder(folder, exist_ok=False)
+        make_private_folder(folder, exist_ok=bool(running.run_id))
     RunFolder(folder).write_manifest(planned)
     return planned, folder
 
@@ -192,11 +197,17 @@ class _CaseJob(NamedTuple):
     system: str
 
 
+def shuffle_tasks(tasks: Sequence[CaseTask], seed: int) -> list[CaseTask]:
+    """Return the cases in a random order that is the same on every machine."""
+    return sorted(tasks, key=lambda task: hashlib.sha256(f"order\x00{seed}\x00{tuple(task)}".encode()).digest())
+
+
 class _Loop:
     """Runs the cases that have no result yet."""
 
     def __init__(self, dataset: Dataset, manifest: RunManifest, work: _CaseJob, running: Running) -> None:
-        self._tasks = [CaseTask(case.id, repeat) for case, repeat in tasks_of(dataset, manifest)]
+        tasks = [CaseTask(case.id, repeat) for case, repeat in tasks_of(dataset, manifest)]
+        self._tasks = tasks if running.order_seed is None else shuffle_tasks(tasks, running.order_seed)
         self._work = work
         self._running = running
         self._spending = RunSpending(running.budget)

@@ -1,42 +1,27 @@
 "use strict";
-// Draws every chart of the page from the figure beside it, in the colours in force.
+// Shows what a mark of a chart says as soon as it is pointed at, touched or focused. Without script the browser does
+// so after a while, and the table behind the chart has every value.
 (() => {
-  const root = document.documentElement;
-  // A colour that differs between light and dark is only known where something wears it.
-  const probe = document.body.appendChild(document.createElement("span"));
-  probe.hidden = true;
-  const named = (name) => {
-    const value = getComputedStyle(root).getPropertyValue(name).trim();
-    if (!value.startsWith("light-dark")) return value;
-    probe.style.color = value;
-    return getComputedStyle(probe).color;
+  const tip = document.createElement("div");
+  tip.className = "tip";
+  tip.hidden = true;
+  document.body.append(tip);
+  const say = (mark) => {
+    // Browsers show a title by themselves: it is kept aside, so that it is not shown twice.
+    for (const title of mark.querySelectorAll("title")) { mark.dataset.says = title.textContent; title.remove(); }
+    return mark.dataset.says || "";
   };
-  const colour = (text) => text.replace(/var\((--[\w-]+)\)/g, (_, name) => named(name));
-  const painted = (value) => {
-    if (typeof value === "string") return colour(value);
-    if (Array.isArray(value)) return value.map(painted);
-    if (value && typeof value === "object")
-      return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, painted(inner)]));
-    return value;
+  const show = (event) => {
+    const mark = event.target.closest && event.target.closest(".chart .mark");
+    const text = mark && say(mark);
+    tip.hidden = !text;
+    if (!text) return;
+    tip.textContent = text;
+    const at = mark.getBoundingClientRect(), own = tip.getBoundingClientRect();
+    const left = Math.min(Math.max(4, at.left + at.width / 2 - own.width / 2), innerWidth - own.width - 4);
+    tip.style.left = `${left}px`;
+    tip.style.top = `${at.top > own.height + 8 ? at.top - own.height - 6 : at.bottom + 6}px`;
   };
-  const draw = () => {
-    for (const place of document.querySelectorAll(".chart")) {
-      const figure = painted(JSON.parse(place.querySelector("script").textContent));
-      const spot = place.querySelector("div");
-      Plotly.react(spot, figure.data, figure.layout, { displayModeBar: false, responsive: true });
-      if (place.dataset.follow && !place.dataset.bound) {
-        place.dataset.bound = "yes";
-        spot.on("plotly_click", (event) => {
-          const to = event.points[0] && event.points[0].customdata;
-          if (typeof to === "string" && to.startsWith("/")) location.assign(to);
-        });
-      }
-    }
-  };
-  draw();
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-  addEventListener("assay-theme", draw);
-  // Paper is light, whatever the screen is.
-  addEventListener("beforeprint", () => { root.classList.add("paper"); draw(); });
-  addEventListener("afterprint", () => { root.classList.remove("paper"); draw(); });
+  for (const kind of ["pointerover", "focusin", "touchstart"]) document.addEventListener(kind, show, { passive: true });
+  for (const kind of ["focusout", "scroll"]) addEventListener(kind, () => { tip.hidden = true; }, { capture: true, passive: true });
 })();

@@ -4,14 +4,25 @@ Charts, style sheet and the wording of numbers are those of `assay.presentation`
 
 - `page`: how a page is declared, rendered from `templates` and answered; its files; the page of an error.
 - `filters`: filters of an address, read into values.
+- `lists`: lists with a count, an order, and exports as CSV and JSON.
 - `answers`: ask a question, its answer, and all answered questions.
-- `memory`: list, search and show memories.
-- `analysis`: overview, patterns and prompts.
+- `question_list`: the list of answered questions.
+- `question`: the timeline of one question, the support of its sentences, and its retry.
+- `find`: pages, memories, questions, runs and flags by a few words.
+- `memory`: list, sort, export and search memories.
+- `memory_one`: one memory, its timeline and versions, and the forms that change it.
+- `memory_adding`: new memories from a folder, a sample, or written on the page.
+- `memory_inbox`: memories that wait for a person.
+- `overview`: what answered questions add up to, over time.
+- `analysis`: patterns and prompts.
+- `live_runs`: start a run, watch it, stop it and go on with it.
 - `runs`: finished runs, comparisons and reports.
+- `run_history`: the chart of a metric over runs.
+- `notices`: a sentence that the page after a form shows once.
 - `experiments`: changes that can be switched, and their tests.
 - `labelling`: label candidates one by one.
 - `traces`: traces of other systems, and one of them as a waterfall.
-- `administration`: audit log, sign-ins and settings.
+- `administration`: audit log, tokens, sign-ins and settings.
 """
 
 from __future__ import annotations
@@ -23,8 +34,25 @@ from starlette.responses import Response
 
 from assay.access import acts
 from assay.errors import AssayError
+from assay.evaluation.run_catalogue import RunCatalogue
 from assay.server.errors import PAGE, to_json_response
-from assay.server.pages import administration, analysis, answers, experiments, labelling, memory, page, runs, traces
+from assay.server.pages import (
+    administration,
+    analysis,
+    answers,
+    experiments,
+    find,
+    labelling,
+    live_runs,
+    memory,
+    memory_adding,
+    memory_inbox,
+    memory_one,
+    overview,
+    page,
+    runs,
+    traces,
+)
 from assay.server.pages.page import LastFew
 from assay.server.routing import with_act
 from assay.server.services import REQUEST_ID
@@ -33,16 +61,22 @@ __all__ = ["add_pages"]
 
 PAGES = (
     answers.ask_pages,
+    find.pages,
+    memory_inbox.pages,
+    memory_adding.pages,
+    memory_one.pages,
     memory.pages,
-    analysis.overview_pages,
+    overview.pages,
     answers.explorer_pages,
     analysis.pattern_pages,
     analysis.prompt_pages,
+    live_runs.pages,
     runs.pages,
     experiments.pages,
     labelling.pages,
     traces.pages,
     administration.audit_pages,
+    administration.token_pages,
     administration.sign_in_pages,
     administration.settings_pages,
 )
@@ -54,7 +88,12 @@ def add_pages(app: FastAPI) -> None:
         pages.add_to(app)
     answers.add_events(app)
     app.state.reports = LastFew()
+    app.state.comparisons = LastFew()
+    app.state.shortcomings = LastFew()
+    app.state.run_catalogue = RunCatalogue()
     app.state.analyses = LastFew()
+    app.state.memory_counts = LastFew()
+    app.state.memory_copies = LastFew()
     setattr(app.state, PAGE, partial(page.show_error, app))
     app.add_api_route(
         page.ASSETS_PATH + "/{name}", _asset, methods=["GET"], include_in_schema=False, response_model=None

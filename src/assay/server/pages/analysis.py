@@ -1,6 +1,5 @@
-"""Pages of the analysis: overview, patterns, and prompts.
+"""Pages of the analysis: patterns and prompts.
 
-- `/evaluation`: totals, distribution, failures and trend.
 - `/evaluation/patterns`: kinds of questions that score lower.
 - `/evaluation/prompts`: prompts, their versions, and comparisons.
 """
@@ -11,104 +10,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
-from urllib.parse import quote
 
 from starlette.responses import Response
 
 from assay.access import acts
-from assay.analysis.aggregates import aggregate, summarize
 from assay.analysis.offline import analyze
 from assay.errors import NothingMeasured
 from assay.presentation import charts
-from assay.records.analysis import Aggregates, Analysis, ScoreSummary
-from assay.records.research import DIMENSIONS
-from assay.records.research_log import DayOfResearch, PromptVersion, ResearchFilter
-from assay.records.sessions import MEASURE_TITLES
+from assay.records.analysis import Analysis
+from assay.records.research_log import PromptVersion, ResearchFilter
 from assay.server.pages import filters
 from assay.server.pages.page import LastFew, Page, Pages, PageView, go_to
 from assay.verbs import prompts as prompt_verbs
-from assay.verbs import sessions as session_verbs
-from assay.wiring.research import research_options
-
-# --- `/evaluation`: totals, distribution, failures and trend ---
-
-overview_pages = Pages("overview")
-
-
-@overview_pages.get("/evaluation", acts.ANSWER_READ)
-def overview(view: PageView) -> Page:
-    """Show a summary of all questions in a time range."""
-    chosen = filters.time_range(view.query, view.clock.now())
-    with view.engine.store.reading(view.scope) as work:
-        wanted = filters.research_filter(view.query, chosen)
-        totals, asked_again = work.research.totals(wanted), work.research.count_repeats(wanted)
-        ever = bool(totals.sessions) or bool(work.research.page(limit=1).sessions)
-    summary = aggregate(totals, asked_again)
-    panel = research_options(view.settings).panel
-    return Page(
-        template="overview.html",
-        context={
-            "found": summary,
-            "tasks": _compare_tasks(view),
-            "ever": ever,
-            "chosen": chosen,
-            "ranges": filters.RANGES,
-            "histogram": charts.histogram(summary.histogram) if summary.sessions else None,
-            "failures": _failures(summary),
-            "trend": charts.trend(_points(summary, totals.days)) if summary.sessions else None,
-            "dimensions": [(checkpoint.value, [name.value for name in own]) for checkpoint, own in DIMENSIONS.items()],
-            "thresholds": {checkpoint.value: bar for checkpoint, bar in panel.thresholds.items()},
-            "bars": {name.value: panel.bar(checkpoint, name) for checkpoint, own in DIMENSIONS.items() for name in own},
-            "time_filter": _time_filter(chosen),
-            "questions": view.with_query(range=chosen.name or None).replace("/evaluation", "/evaluation/queries", 1),
-        },
-    )
-
-
-def _compare_tasks(view: PageView) -> dict[str, Any] | None:
-    """Return the searches of tasks by how the tasks ended; None before a task has ended."""
-    found = session_verbs.compare_outcomes(view.caller, session_verbs.TaskOutcomesRequest())
-    if not found.ended:
-        return None
-    comparisons = [
-        {
-            "comparison": comparison,
-            "measures": [{entry.measure: entry for entry in group.measures} for group in comparison.groups],
-            "differences": {difference.measure: difference for difference in comparison.differences},
-        }
-        for comparison in found.comparisons
-    ]
-    return {"found": found, "comparisons": comparisons, "titles": MEASURE_TITLES}
-
-
-def _time_filter(chosen: filters.Range) -> str:
-    """Return the parameters of an address that choose the same time range."""
-    given = {"range": chosen.name, "from": chosen.since_day, "to": chosen.until_day}
-    return "".join(f"&{name}={quote(value)}" for name, value in given.items() if value)
-
-
-def _points(summary: Aggregates, days: tuple[DayOfResearch, ...]) -> list[charts.Point]:
-    """Return the points of the trend: by week, or by day if there is only one week."""
-    weeks = summary.trend.weeks
-    if len(weeks) > 1:
-        return [_point(week.begins.isoformat(), week.score) for week in weeks]
-    worth = summary.asked_again.independent
-    return [_point(day.day.isoformat(), summarize(day.score, worth)) for day in days]
-
-
-def _point(at: str, score: ScoreSummary | None) -> charts.Point:
-    if score is None:
-        return charts.Point(at, None, None, None, 0)
-    return charts.Point(at, score.mean.estimate, score.mean.low, score.mean.high, score.mean.n)
-
-
-def _failures(summary: Aggregates) -> charts.Figure | None:
-    """Draw the share of questions in which each dimension was below its bar."""
-    shares = {
-        failure.dimension.replace("_", " "): failure.share for failure in summary.failures if failure.share is not None
-    }
-    return charts.bars(shares, what="share of questions", share=True) if shares else None
-
 
 # --- `/evaluation/patterns`: kinds of questions that score lower ---
 
@@ -175,7 +88,7 @@ def show_prompt(view: PageView) -> Page:
     context: dict[str, Any] = {
         "prompt_id": prompt_id, "versions": versions, "used": now, "first": first, "second": second,
         "diff": [], "compared": None, "figure": None, "not_compared": "", "asked": _count_questions(view, versions),
-        "said": view.query_value("said"), "models": bool(view.settings.model_url), **_split(view, prompt_id),
+        "said": view.notice, "models": bool(view.settings.model_url), **_split(view, prompt_id),
     }  # fmt: skip
     if first != second:
         pair = {"prompt_id": prompt_id, "first": first, "second": second}
@@ -233,7 +146,7 @@ def write(view: PageView) -> Response:
     active = view.form.get("active") == "yes"
     note = view.form.get("note", "").strip()
     made = view.call(prompt_verbs.WRITE, prompt_id=prompt_id, text=text, note=note, active=active)
-    return go_to(f"/evaluation/prompts/{prompt_id}?second={made.version}&said=Version+{made.version}+is+kept")
+    return view.go_to(f"/evaluation/prompts/{prompt_id}?second={made.version}", f"Version {made.version} is kept")
 
 
 @prompt_pages.post("/evaluation/prompts/{prompt_id}/use", acts.PROMPT_CHANGE)
@@ -242,7 +155,7 @@ def use(view: PageView) -> Response:
     prompt_id = view.path["prompt_id"]
     version = filters.whole(view.form, "version", most=_MOST_VERSIONS) or 0
     view.call(prompt_verbs.USE, prompt_id=prompt_id, version=version)
-    return go_to(f"/evaluation/prompts/{prompt_id}?said=Version+{version}+is+in+use")
+    return view.go_to(f"/evaluation/prompts/{prompt_id}", f"Version {version} is in use")
 
 
 @prompt_pages.post("/evaluation/prompts/{prompt_id}/split", acts.PROMPT_CHANGE)
@@ -251,8 +164,8 @@ def split(view: PageView) -> Response:
     prompt_id = view.path["prompt_id"]
     if view.form.get("end") == "yes":
         view.call(prompt_verbs.END_SPLIT, prompt_id=prompt_id)
-        return go_to(f"/evaluation/prompts/{prompt_id}?said=The+split+has+ended")
+        return view.go_to(f"/evaluation/prompts/{prompt_id}", "The split has ended")
     second = filters.whole(view.form, "second", most=_MOST_VERSIONS) or 0
     made = view.call(prompt_verbs.SPLIT, prompt_id=prompt_id, version=second).split
-    said = f"Half+of+the+questions+go+to+version+{made.second}+from+now+on"
-    return go_to(f"/evaluation/prompts/{prompt_id}?first={made.first}&second={made.second}&said={said}")
+    said = f"Half of the questions go to version {made.second} from now on"
+    return view.go_to(f"/evaluation/prompts/{prompt_id}?first={made.first}&second={made.second}", said)

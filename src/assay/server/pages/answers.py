@@ -24,9 +24,10 @@ from assay.research.attempts import find_chosen_answer, find_chosen_plan
 from assay.research.rating import find_citations
 from assay.research.record import FORMAT
 from assay.server.errors import to_json_response as told
-from assay.server.pages import filters
+from assay.server.pages import filters, question_list
 from assay.server.pages.memory import search_to_explain, steps_of
 from assay.server.pages.page import Page, Pages, PageView, go_to, vote_word
+from assay.server.pages.question import draw_timeline, find_beside, link_sentences
 from assay.server.routing import with_act
 from assay.server.services import REQUEST_ID, Lane, scope_of, services_of
 from assay.server.streaming import LiveQuestions, as_sent
@@ -119,12 +120,12 @@ def rate(view: PageView) -> Response:
     """Rate an answer as useful or useless."""
     log_id, useful = view.path["log_id"], view.form_value("was_useful") == "yes"
     votes = view.call(research_verbs.RATE, log_id=log_id, was_useful=useful).memories
-    return go_to(f"/answers/{log_id}?said={vote_word(votes, useful=useful)}")
+    return view.go_to(f"/answers/{log_id}", vote_word(votes, useful=useful))
 
 
 def _answer_context(view: PageView, log_id: str) -> dict[str, Any]:
     found = view.call(research_verbs.SHOW, log_id=log_id)
-    return {"session": found.session, **describe_session(found), "said": view.query_value("said")}
+    return {"session": found.session, **describe_session(found), "said": view.notice}
 
 
 def describe_session(found: StoredResearch) -> dict[str, Any]:
@@ -144,6 +145,7 @@ def describe_session(found: StoredResearch) -> dict[str, Any]:
             "readings": {},
             "evidence": None,
             "notices": [],
+            **link_sentences(None, ()),
         }
     planned, sought, made = (trace[f"{name}_evaluation"] for name in ("plan", "retrieval", "answer"))
     stages: list[dict[str, Any]] = [
@@ -157,10 +159,12 @@ def describe_session(found: StoredResearch) -> dict[str, Any]:
     chosen = {"plan": find_chosen_plan(trace), "search": stages[1]["attempts"][0], "answer": find_chosen_answer(trace)}
     shown = chosen["answer"]
     withheld = found.session.status.value == "withheld"
+    answer = None if shown is None or withheld else shown["synthesis"]
     return {
         "trace": trace,
         "stages": [{**stage, "chosen": chosen[stage["name"]]} for stage in stages],
-        "answer": None if shown is None or withheld else shown["synthesis"],
+        "answer": answer,
+        **link_sentences(answer, sought["passages"]),
         "said": "",
         "rateable": bool(find_citations(trace)),
         "passages": sought["passages"],
@@ -192,25 +196,22 @@ async def _events(request: Request, ticket: str) -> Response:
 # --- `/evaluation/queries`: every answered question, and one of them step by step ---
 
 explorer_pages = Pages("queries")
-LISTED = 50
-_MOST_ID = 2**62
 
 
 @explorer_pages.get("/evaluation/queries", acts.ANSWER_READ)
 def list_questions(view: PageView) -> Page:
-    """List matching questions, newest first."""
+    """List matching questions, newest first unless the address says otherwise."""
     chosen = filters.time_range(view.query, view.clock.now(), default="all")
     wanted = filters.research_filter(view.query, chosen)
-    after = filters.whole(view.query, "after", most=_MOST_ID)
+    listed, pager = question_list.list_questions(view, wanted)
     with view.engine.store.reading(view.scope) as work:
-        page = work.research.page(wanted, after=after, limit=LISTED)
-        ever = bool(page.sessions) or bool(work.research.page(limit=1).sessions)
+        ever = bool(listed.total) or bool(work.research.page(limit=1).sessions)
     return Page(
         template="queries.html",
+        listed=listed,
         context={
-            "sessions": page.sessions,
-            "next": None if page.after is None else view.with_query(after=page.after),
-            "first": view.with_query(after=None) if after is not None else None,
+            **pager,
+            "sessions": listed.rows,
             "chosen": chosen,
             "ranges": filters.RANGES,
             "dimensions": [dimension.value for dimension in Dimension],
@@ -249,4 +250,12 @@ def explain_search(view: PageView) -> Page:
 def show_question(view: PageView) -> Page:
     """Show one question: plan attempts, passages, answer, and every score with its judge."""
     found = view.call(research_verbs.SHOW, log_id=view.path["log_id"])
-    return Page(template="query.html", context={"session": found.session, **describe_session(found)})
+    return Page(
+        template="query.html",
+        context={
+            "session": found.session,
+            **describe_session(found),
+            "timeline": draw_timeline(view, found),
+            "beside": find_beside(view, found),
+        },
+    )

@@ -1,34 +1,38 @@
-"""`/evaluation/experiments`: every flag, its step on the ladder, and its test."""
+"""`/evaluation/experiments`: every flag, its step on the ladder, its test, and the timeline of the change."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 from starlette.responses import Response
 
 from assay.access import acts
 from assay.errors import AssayError
 from assay.evaluation.experiments import Book, count_tries
+from assay.evaluation.run_catalogue import RunCatalogue, RunEntry
 from assay.flags import percent_of
 from assay.presentation import charts
 from assay.records import AbTestStatus
-from assay.records.flags import VoteKind
-from assay.server.pages.page import Page, Pages, PageView, go_to
+from assay.records.flags import LadderPage, VoteKind
+from assay.server.pages.page import Page, Pages, PageView
+from assay.server.pages.timeline import list_steps, read_timeline
 from assay.storage import Work
 from assay.verbs import flags as flag_verbs
 from assay.verbs import ladder as ladder_verbs
 
 pages = Pages("experiments")
+ADDRESS = "/evaluation/experiments"
 BOOK = Path("experiments.json")
 TRIED = 20
 """Offline experiments that are listed, the newest first."""
 SHARES = (0, 5, 25, 50, 100)
 """Percentages that the form offers."""
+RUNS = 5
+"""Runs of a change that its page lists, the newest."""
 
 
-@pages.get("/evaluation/experiments", acts.FLAG_READ)
+@pages.get(ADDRESS, acts.FLAG_READ)
 def list_experiments(view: PageView) -> Page:
     """List every flag with its last step and its test, and the offline experiments."""
     with view.engine.store.reading(view.scope) as work:
@@ -43,7 +47,7 @@ def list_experiments(view: PageView) -> Page:
             "last": {name: own[-1] for name, own in steps.items() if own},
             "tests": tests,
             **_read_offline_experiments(),
-            "said": view.query_value("said"),
+            "said": view.notice,
         },
     )
 
@@ -63,15 +67,16 @@ def _read_offline_experiments() -> dict[str, Any]:
     return {"tried": list(reversed(known))[:TRIED], "tries": count_tries(known)}
 
 
-@pages.get("/evaluation/experiments/{flag}", acts.FLAG_READ)
+@pages.get(f"{ADDRESS}/{{flag}}", acts.FLAG_READ)
 def show_experiment(view: PageView) -> Page:
-    """Show one flag: its steps, the evidence of its test, and the open conditions of graduation."""
+    """Show one flag: what can be done next, the evidence of its test, its runs, and its timeline."""
     page = view.call(ladder_verbs.SHOW, feature_id=view.path["flag"])
     test = page.test
     path = None
     if test is not None and test.path:
         path = charts.evidence_path(test.path, test.log_bound, test.min_samples)
     classes = page.shadow.classes
+    runs = find_runs(view, page.state.flag.name, page.state.flag.spec)
     return Page(
         template="experiment.html",
         context={
@@ -83,9 +88,40 @@ def show_experiment(view: PageView) -> Page:
             "kinds": list(VoteKind),
             "shares": _shares(page.state.percent),
             "share": _share(page.state.percent),
-            "said": view.query_value("said"),
+            "unmet": _unmet(page),
+            "runs": runs[:RUNS],
+            "timeline": _timeline(view, page, runs),
+            "may_switch": view.grant.allows(acts.FLAG_CHANGE.policy),
+            "may_test": view.grant.allows(acts.FEATURE_TEST.policy),
+            "may_run": view.grant.allows(acts.RUN_START.policy),
+            "said": view.notice,
         },
     )
+
+
+def find_runs(view: PageView, flag: str, spec: str) -> list[RunEntry]:
+    """Return the runs that were made with a flag switched or as a variant, newest first."""
+    catalogue: RunCatalogue = view.request.app.state.run_catalogue
+    entries = catalogue.entries(view.shelf.runs())
+    return [entry for entry in entries if _is_with(entry.system, flag, spec)]
+
+
+def _is_with(system: str, flag: str, spec: str) -> bool:
+    if spec:
+        return system == spec
+    return any(part.startswith(f"flags.{flag}=") for part in system.partition(":")[2].split(","))
+
+
+def _timeline(view: PageView, page: LadderPage, runs: list[RunEntry]) -> Any:
+    if not view.grant.allows(acts.AUDIT_READ.policy):
+        return list_steps(page.steps)
+    run_ids = [entry.run_id for entry in runs]
+    return read_timeline(view.engine.store, view.scope, page.state.flag.name, run_ids)
+
+
+def _unmet(page: LadderPage) -> list[str]:
+    """Return the conditions of graduation that do not hold, or are not known to."""
+    return [condition.sentence for condition in page.conditions if condition.holds is not True]
 
 
 def _share(percent: int) -> str:
@@ -98,15 +134,28 @@ def _shares(current: int) -> list[str]:
     return [_share(percent) for percent in sorted({*SHARES, current})]
 
 
-@pages.post("/evaluation/experiments/{flag}/turn", acts.FLAG_CHANGE)
-def turn(view: PageView) -> Response:
-    """Set a flag. A field that the user did not change stays as it is in the store."""
+@pages.post(f"{ADDRESS}/{{flag}}/turn", acts.FLAG_CHANGE)
+def turn(view: PageView) -> Page | Response:
+    """Set a flag, with a reason. A field that the user did not change stays as it is in the store.
+
+    A larger share is confirmed first while conditions of graduation are not met.
+    """
     view.form_value("value")
     flag, value, shadow = view.path["flag"], _read_change(view, "value"), _read_change(view, "shadow")
+    why = view.form_value("why").strip()
     percent = None if value is None else percent_of(value, f"the flag {flag}")
-    state = view.call(flag_verbs.SET, name=flag, percent=percent, shadow=None if shadow is None else shadow == "yes")
+    if percent is None and shadow is None:
+        return view.go_to(f"{ADDRESS}/{flag}", "Nothing was changed.")
+    page = view.call(ladder_verbs.SHOW, feature_id=flag)
+    if percent is not None and percent > page.state.percent and _unmet(page) and view.form.get("confirmed") != "yes":
+        return Page(
+            template="switch_confirm.html",
+            context={"state": page.state, "percent": percent, "unmet": _unmet(page), "form": view.form, "why": why},
+        )
+    wanted = None if shadow is None else shadow == "yes"
+    state = view.call(flag_verbs.SET, name=flag, percent=percent, shadow=wanted, why=why)
     said = f"{flag} is on for {state.percent} %" if state.on else f"{flag} is off"
-    return _back(flag, said)
+    return view.go_to(f"{ADDRESS}/{flag}", f"{said}; shadow runs are {'on' if state.shadow else 'off'}.")
 
 
 def _read_change(view: PageView, name: str) -> str | None:
@@ -115,44 +164,44 @@ def _read_change(view: PageView, name: str) -> str | None:
     return None if sent == view.form.get(f"{name}_shown") else sent
 
 
-@pages.post("/evaluation/experiments/{flag}/begin", acts.FEATURE_TEST)
+@pages.post(f"{ADDRESS}/{{flag}}/begin", acts.FEATURE_TEST)
 def begin(view: PageView) -> Response:
-    """Start a sequential test."""
-    flag = view.path["flag"]
-    test = view.call(ladder_verbs.BEGIN, feature_id=flag, kind=view.form_value("kind"))
-    return _back(flag, f"Attempt {test.attempt} began")
+    """Start a sequential test; with shadow runs where the user asks for them."""
+    flag, why = view.path["flag"], view.form_value("why").strip()
+    if view.form.get("with_shadow") == "yes":
+        view.call(flag_verbs.SET, name=flag, shadow=True, why=why)
+    test = view.call(ladder_verbs.BEGIN, feature_id=flag, kind=view.form_value("kind"), why=why)
+    because = f" No vote can come yet. {test.no_votes_because}" if test.no_votes_because else ""
+    return view.go_to(f"{ADDRESS}/{flag}", f"Attempt {test.attempt} began.{because}")
 
 
-@pages.post("/evaluation/experiments/{flag}/pause", acts.FEATURE_TEST)
+@pages.post(f"{ADDRESS}/{{flag}}/pause", acts.FEATURE_TEST)
 def pause(view: PageView) -> Response:
     """Pause a test: votes are no longer counted."""
     flag = view.path["flag"]
-    view.call(ladder_verbs.PAUSE, feature_id=flag, why="Paused on the page of experiments.")
-    return _back(flag, "Paused")
+    test = view.call(ladder_verbs.PAUSE, feature_id=flag, why=view.form_value("why").strip())
+    return view.go_to(f"{ADDRESS}/{flag}", f"Attempt {test.attempt} is paused. It keeps its {test.votes} votes.")
 
 
-@pages.post("/evaluation/experiments/{flag}/resume", acts.FEATURE_TEST)
+@pages.post(f"{ADDRESS}/{{flag}}/resume", acts.FEATURE_TEST)
 def resume(view: PageView) -> Response:
     """Resume a paused test with its votes."""
     flag = view.path["flag"]
-    test = view.call(ladder_verbs.RESUME, feature_id=flag)
-    return _back(flag, f"Attempt {test.attempt} goes on with {test.votes} votes")
+    test = view.call(ladder_verbs.RESUME, feature_id=flag, why=view.form_value("why").strip())
+    return view.go_to(f"{ADDRESS}/{flag}", f"Attempt {test.attempt} goes on with {test.votes} votes.")
 
 
-@pages.post("/evaluation/experiments/{flag}/graduate", acts.FEATURE_TEST)
+@pages.post(f"{ADDRESS}/{{flag}}/graduate", acts.FEATURE_TEST)
 def graduate(view: PageView) -> Response:
     """Turn a flag on for all callers; refused while a condition is not met."""
     flag = view.path["flag"]
-    return _back(flag, view.call(ladder_verbs.GRADUATE, feature_id=flag).sentence)
+    step = view.call(ladder_verbs.GRADUATE, feature_id=flag, why=view.form_value("why").strip())
+    return view.go_to(f"{ADDRESS}/{flag}", step.sentence)
 
 
-@pages.post("/evaluation/experiments/{flag}/rollback", acts.FEATURE_TEST)
+@pages.post(f"{ADDRESS}/{{flag}}/rollback", acts.FEATURE_TEST)
 def rollback(view: PageView) -> Response:
     """Roll back a graduated flag."""
     flag = view.path["flag"]
-    step = view.call(ladder_verbs.ROLL_BACK, feature_id=flag, why="Taken back on the page of experiments.")
-    return _back(flag, step.sentence)
-
-
-def _back(flag: str, said: str) -> Response:
-    return go_to(f"/evaluation/experiments/{flag}?{urlencode({'said': said})}")
+    step = view.call(ladder_verbs.ROLL_BACK, feature_id=flag, why=view.form_value("why").strip())
+    return view.go_to(f"{ADDRESS}/{flag}", step.sentence)

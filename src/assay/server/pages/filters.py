@@ -47,6 +47,20 @@ def time_range(query: Mapping[str, str], now: datetime, *, default: str = DEFAUL
     return Range(None if name == "all" else now - timedelta(days=int(name.removesuffix("d"))), None, name)
 
 
+def whole_days(chosen: Range) -> Range:
+    """Return a named range of several days from a midnight on, so that its days can be counted and listed alike."""
+    if chosen.since is None or not chosen.name or chosen.name == "1d":
+        return chosen
+    return chosen._replace(since=datetime.combine(chosen.since.date() + timedelta(days=1), time(), tzinfo=UTC))
+
+
+def period_before(chosen: Range, now: datetime) -> tuple[datetime, datetime] | None:
+    """Return the time of the same length before a range; None for a range without a beginning."""
+    if chosen.since is None:
+        return None
+    return chosen.since - ((chosen.until or now) - chosen.since), chosen.since
+
+
 def _day(text: str, field: str) -> datetime:
     try:
         return datetime.combine(date.fromisoformat(text), time(), tzinfo=UTC)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import numpy as np
 from starlette.responses import Response
@@ -17,7 +17,7 @@ from assay.access import acts
 from assay.errors import AssayError, BadValue, NothingMeasured, RecordNotFound
 from assay.evaluation.labelling import KEYS, SKIP, UNDO, Label, agreement, tasks_of
 from assay.records.scope import name_of
-from assay.server.pages.page import Page, Pages, PageView, go_to
+from assay.server.pages.page import Page, Pages, PageView
 
 pages = Pages("label")
 _SEED = 0
@@ -56,7 +56,7 @@ def show_pair(view: PageView) -> Page:
             "keys": KEYS,
             # A path on the server, so only an operator sees it.
             "file": view.shelf.labels_file(name) if view.grant.allows(acts.SETTINGS_READ_ALL.policy) else None,
-            "said": view.query_value("said"),
+            "said": view.notice,
             "agreed": _measure_agreement(view.shelf.labels(name)),
             "name_of": name_of,
         },
@@ -81,7 +81,7 @@ def press(view: PageView) -> Response:
     task = session.current
     seen = (view.form.get("case", ""), view.form.get("document", ""))
     said = session.press(key) if key == UNDO or (task is not None and task.key == seen) else "already answered"
-    return go_to(f"/evaluation/label/{quote(name)}?{urlencode({'said': said})}")
+    return view.go_to(f"/evaluation/label/{quote(name)}", said)
 
 
 def _check_dataset(view: PageView) -> str:

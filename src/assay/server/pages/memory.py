@@ -1,62 +1,123 @@
-"""`/memory`: list and search memories with every score, and show one memory with its neighbours and history."""
+"""`/memory`: list, sort, filter and export memories, or search them with every score.
+
+One memory is in `memory_one`, what waits for a decision in `memory_inbox`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from starlette.responses import Response
-
 from assay.access import acts
-from assay.memory.showing import show
 from assay.online.attribution import format_share
 from assay.presentation import charts
-from assay.records import Filters, MemoryFilter, Origin, SearchRequest, SearchResult, Tier
-from assay.server.pages import filters
-from assay.server.pages.page import Page, Pages, PageView, go_to, vote_word
-from assay.storage import Work
+from assay.records import (
+    Filters,
+    MemoryFilter,
+    MemoryOrder,
+    MemoryRecord,
+    MemoryStatus,
+    Origin,
+    SearchRequest,
+    SearchResult,
+    Tier,
+)
+from assay.server.pages import filters, lists
+from assay.server.pages.lists import ListColumn, PageList
+from assay.server.pages.memory_adding import SAMPLE_FOLDER
+from assay.server.pages.page import LastFew, Page, Pages, PageView
 from assay.verbs import sessions as session_verbs
 
 pages = Pages("memory")
 LISTED = 40
 FOUND = 20
-NEAR = 24
-"""Neighbours in the graph of a memory."""
-AUDITED = 30
 _NOT_A_SIEVE = ("folder-choice", "boost")
 """Steps of a search whose count is not the number of remaining passages."""
+COLUMNS = (
+    ListColumn[MemoryRecord](name="title", value=lambda memory: memory.title),
+    ListColumn[MemoryRecord](name="tier", value=lambda memory: memory.tier.value),
+    ListColumn[MemoryRecord](name="folder", value=lambda memory: memory.folder),
+    ListColumn[MemoryRecord](name="confidence", value=lambda memory: memory.confidence, numeric=True),
+    ListColumn[MemoryRecord](name="reads", value=lambda memory: memory.access_count, numeric=True),
+    ListColumn[MemoryRecord](
+        name="learned", value=lambda memory: ", ".join(memory.learned_triggers) or None, sorts=False
+    ),
+    ListColumn[MemoryRecord](name="updated", value=lambda memory: memory.updated_at),
+    ListColumn[MemoryRecord](name="created", value=lambda memory: memory.created_at, shown=False),
+    ListColumn[MemoryRecord](name="id", value=lambda memory: memory.id, sorts=False, shown=False),
+    ListColumn[MemoryRecord](name="status", value=lambda memory: memory.status.value, sorts=False, shown=False),
+    ListColumn[MemoryRecord](name="version", value=lambda memory: memory.version, sorts=False, shown=False),
+    ListColumn[MemoryRecord](
+        name="tags", value=lambda memory: ", ".join(memory.tags) or None, sorts=False, shown=False
+    ),
+    ListColumn[MemoryRecord](name="written_by", value=lambda memory: memory.written_by, sorts=False, shown=False),
+)
 
 
 @pages.get("/memory", acts.MEMORY_LIST)
 def browse(view: PageView) -> Page:
-    """List memories by folder, or show the results of a search with an explanation."""
-    words, folder = view.query_value("q"), view.query_value("folder") or None
-    tier = filters.one_of(view.query, "tier", Tier)
-    folders = view.engine.folders(view.scope)
+    """List memories that match the filters, in any order, or show the results of a search with an explanation."""
+    words = view.query_value("q")
+    wanted = _read_filter(view.query)
     context: dict[str, Any] = {
-        "words": words, "folder": folder or "", "tier": tier or "", "folders": folders, "tiers": list(Tier),
-        "found": None, "steps": None, "memories": [], "matching": 0, "next": None, "first": None,
+        "words": words, "folder": wanted.folder or "", "tier": wanted.tier or "", "status": wanted.status or "",
+        "tag": wanted.tags[0] if wanted.tags else "", "folders": view.engine.folders(view.scope), "tiers": list(Tier),
+        "statuses": list(MemoryStatus), "filtered": wanted != MemoryFilter(), "found": None, "steps": None,
+        "by_status": {}, "next": None, "first": None, "said": view.notice, "sample_folder": SAMPLE_FOLDER,
     }  # fmt: skip
+    everything = count_by_status(view, MemoryFilter())
+    total = sum(count for status, count in everything.items() if status is not MemoryStatus.FORGOTTEN)
     with view.engine.store.reading(view.scope) as work:
-        context |= {"total": work.memories.count(), "edges": work.edges.count(), "chunks": work.memories.count_chunks()}
-    if not words:
-        context |= _list_memories(view, folder, tier)
-        context |= {"attribution": view.call(session_verbs.ATTRIBUTION), "share": format_share}
-    else:
-        found = search_to_explain(view, words, folder=folder, tier=tier)
+        context |= {"total": total, "edges": work.edges.count(), "chunks": work.memories.count_chunks()}
+    if words:
+        found = search_to_explain(view, words, folder=wanted.folder, tier=wanted.tier)
         context |= {"found": found, "steps": charts.steps(steps_of(found))}
-    return Page(template="memory.html", context=context)
+        return Page(template="memory.html", context=context)
+    listed, more = _list_memories(view, wanted)
+    context |= {"attribution": view.call(session_verbs.ATTRIBUTION), "share": format_share, **more}
+    return Page(template="memory.html", context=context, listed=listed)
 
 
-def _list_memories(view: PageView, folder: str | None, tier: Tier | None) -> dict[str, Any]:
-    wanted = MemoryFilter(folder=folder, tier=tier)
-    page = view.engine.list_memories(view.scope, wanted, after=view.query_value("after") or None, limit=LISTED)
-    return {
-        "memories": page.memories,
-        "matching": page.total,
-        "next": None if page.next_after is None else view.with_query(after=page.next_after),
-        "first": view.with_query(after="") if view.query_value("after") else None,
+def _read_filter(query: Mapping[str, str]) -> MemoryFilter:
+    tag = query.get("tag", "").strip()
+    return MemoryFilter(
+        folder=query.get("folder", "").strip() or None,
+        tags=(tag,) if tag else (),
+        tier=filters.one_of(query, "tier", Tier),
+        status=filters.one_of(query, "status", MemoryStatus),
+    )
+
+
+def _list_memories(view: PageView, wanted: MemoryFilter) -> tuple[PageList[MemoryRecord], dict[str, Any]]:
+    """Return one page of the list, and what else the template shows of it."""
+    sort = lists.read_sort(view.query, COLUMNS, "-created") or lists.ListSort("created", descending=True)
+    order = MemoryOrder(sort.name)
+    after = view.query_value("after") or None
+    with view.engine.store.reading(view.scope) as work:
+        rows = work.memory_lists.page(wanted, order=order, descending=sort.descending, after=after, limit=LISTED + 1)
+    by_status = count_by_status(view, wanted)
+
+    def every() -> Iterator[MemoryRecord]:
+        with view.engine.store.reading(view.scope) as work:
+            yield from work.memory_lists.every(wanted, order=order, descending=sort.descending)
+
+    listed = PageList(
+        view=view, name="memories", what="memory", columns=COLUMNS, rows=rows[:LISTED],
+        total=sum(by_status.values()), sort=sort, every=every,
+    )  # fmt: skip
+    return listed, {
+        "by_status": {status.value: count for status, count in by_status.items()},
+        "next": view.with_query(after=rows[LISTED - 1].id) if len(rows) > LISTED else None,
+        "first": view.with_query(after="") if after else None,
     }
+
+
+def count_by_status(view: PageView, wanted: MemoryFilter) -> Mapping[MemoryStatus, int]:
+    """Count the memories that match a filter, by status; it reads them all, so counts are kept until one changes."""
+    counts: LastFew[Mapping[MemoryStatus, int]] = view.request.app.state.memory_counts
+    with view.engine.store.reading(view.scope) as work:
+        key = (view.scope.tenant, wanted, work.changes.position())
+        return counts.of(key, lambda: work.memories.count_matching(wanted))
 
 
 def search_to_explain(
@@ -78,51 +139,3 @@ def steps_of(found: SearchResult) -> Sequence[tuple[str, int]]:
     """Return each step of a search with its time, and how many passages remained after it."""
     kept = [stage for stage in found.stages if stage.name not in _NOT_A_SIEVE]
     return [(f"{stage.name} ({stage.duration_ms:.1f} ms)", stage.outputs) for stage in kept]
-
-
-@pages.get("/memory/{memory_id}", acts.MEMORY_READ)
-def show_memory(view: PageView) -> Page:
-    """Show one memory: its text, neighbours, learned terms, and audit entries."""
-    memory_id = view.path["memory_id"]
-    with view.engine.store.reading(view.scope) as work:
-        shown = show(work, memory_id)
-        context = {
-            "shown": shown,
-            "graph": _graph(work, memory_id, shown.memory.title) if shown.edges else None,
-            "terms": work.learned_terms.of(memory_id=memory_id),
-            "evidence": work.learned_terms.evidence(memory_id=memory_id),
-            "tally": work.learning.tally(memory_id),
-            "audit": work.audit.entries(target=memory_id, limit=AUDITED),
-            "whole": filters.yes(view.query, "whole") or False,
-            "said": view.query_value("said"),
-        }
-    return Page(template="memory_one.html", context=context)
-
-
-@pages.post("/memory/{memory_id}/validate", acts.MEMORY_VALIDATE)
-def validate(view: PageView) -> Response:
-    """Vote on a memory as useful or useless."""
-    memory_id = view.path["memory_id"]
-    useful = view.form_value("was_useful") == "yes"
-    vote = view.engine.validate(view.scope, memory_id, useful, note="from the dashboard")
-    return go_to(f"/memory/{memory_id}?said={vote_word([vote], useful=useful)}")
-
-
-def _graph(work: Work, memory_id: str, title: str) -> charts.Figure:
-    near = work.edges.around([memory_id], hops=2, limit=NEAR)
-    hops = {memory_id: 0, **{neighbour.memory_id: neighbour.hops for neighbour in near}}
-    titles = {memory_id: title}
-    for neighbour in near:
-        found = work.memories.find(neighbour.memory_id)
-        titles[neighbour.memory_id] = neighbour.memory_id if found is None else found.title
-    order = list(hops)
-    nodes = [charts.Node(titles[node_id], hops[node_id], f"/memory/{node_id}") for node_id in order]
-    ties = {
-        (edge.source_id, edge.target_id, edge.kind.value)
-        for node_id in order
-        for edge in work.edges.of(node_id)
-        if edge.source_id in hops and edge.target_id in hops
-    }
-    places = {node_id: place for place, node_id in enumerate(order)}
-    drawn = [charts.Tie(places[source], places[target], kind) for source, target, kind in sorted(ties)]
-    return charts.neighbours(nodes, drawn)

@@ -12,10 +12,11 @@ from __future__ import annotations
 import functools
 import hashlib
 import logging
+import shlex
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
@@ -29,20 +30,22 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import Scope as HttpScope
 
-from assay.access import Act, Grant
+from assay.access import ACTS, Act, Grant
 from assay.clock import Clock
 from assay.errors import AssayError, BadValue, RecordNotFound
 from assay.gateway.headers import SAFE, authority
 from assay.memory.engine import Engine
 from assay.presentation import outcomes, templates
-from assay.presentation.templates import PLOTLY, SHARED, STYLE, read_shared
+from assay.presentation.templates import SHARED, STYLE, read_shared
 from assay.records import Scope
 from assay.records.learning import Validated
 from assay.server.errors import RequestRefused, status_of
+from assay.server.pages import lists, notices
+from assay.server.pages.lists import PageList
 from assay.server.routing import act_of, with_act
 from assay.server.security.browsers import LOGIN, csrf_token_of, keep_inside
 from assay.server.services import GRANT, REQUEST_ID, SIGNED_IN, Lane, Services, grant_of, scope_of, services_of
-from assay.settings import Settings
+from assay.settings import Settings, fit_to_show
 from assay.verbs import Caller, Surface, Verb
 
 if TYPE_CHECKING:
@@ -51,8 +54,8 @@ if TYPE_CHECKING:
 
 # --- Style sheets and scripts ---
 #
-# Files come from the installed packages: those of the pages, the shared ones, and plotly's script. An address contains
-# the hash of the file, so browsers may cache it for ever and a new version has a new address.
+# Files come from the installed packages: those of the pages and the shared ones. An address contains the hash
+# of the file, so browsers may cache it for ever and a new version has a new address.
 
 ASSETS_PATH = "/assets"
 MEDIA_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
@@ -71,9 +74,7 @@ class Asset(NamedTuple):
 @cache
 def read_asset(name: str) -> Asset:
     """Return the file with this name; names outside the known list never reach the file system."""
-    if name == PLOTLY:
-        content = files("plotly").joinpath("package_data", PLOTLY).read_bytes()
-    elif name in SHARED:
+    if name in SHARED:
         content = read_shared(name).encode()
     elif name in list_own_assets():
         content = files(__package__).joinpath("assets", name).read_bytes()
@@ -159,6 +160,7 @@ MENU: tuple[MenuEntry, ...] = (
     MenuEntry("label", "/evaluation/label", "Label", "Retrieval"),
     MenuEntry("traces", "/traces", "Traces", "Retrieval"),
     MenuEntry("audit", "/evaluation/audit", "Audit log", "Setup"),
+    MenuEntry("tokens", "/evaluation/tokens", "Tokens", "Setup"),
     MenuEntry("sign-ins", "/evaluation/sign-ins", "Sign-ins", "Setup"),
     MenuEntry("settings", "/evaluation/settings", "Settings", "Setup"),
 )
@@ -183,9 +185,46 @@ def render(
         "signed_in": request.scope.get(SIGNED_IN, False),
         "now": request.app.state.services.clock.now(),
         "place": request.app.state.services.settings.tenant,
+        "who": describe_caller(request),
+        "may": partial(_may, request),
+        "here_address": _here(request),
+        "store_option": _store_option(request),
     }
     text = environment().get_template(template).render(**frame, **(context or {}))
     return HTMLResponse(text, status_code=status, headers={"Cache-Control": "no-store"})
+
+
+class WhoIsHere(NamedTuple):
+    """The caller, as the frame of a page shows them."""
+
+    name: str
+    access: str
+    tenant: str
+    person: bool
+    """Whether they have shown that they are a person; otherwise they count as a program."""
+
+
+def describe_caller(request: Request) -> WhoIsHere | None:
+    """Return who looks at the page and how far they may go; None for somebody unknown."""
+    grant: Grant | None = request.scope.get(GRANT)
+    if grant is None:
+        return None
+    return WhoIsHere(grant.scope.principal, grant.access.value, grant.scope.tenant, grant.person)
+
+
+def _may(request: Request, act: str) -> bool:
+    """Whether the caller may do an act, by its name in the table of acts; pages show forms accordingly."""
+    grant: Grant | None = request.scope.get(GRANT)
+    return grant is not None and grant.allows(ACTS[act].policy)
+
+
+def _store_option(request: Request) -> str:
+    """Return the option that makes a command use the store of this server, for operators: others see no paths."""
+    grant: Grant | None = request.scope.get(GRANT)
+    settings: Settings = request.app.state.services.settings
+    if grant is None or not grant.allows(ACTS["settings.read_all"].policy):
+        return ""
+    return f" --db {shlex.quote(fit_to_show(settings.db))}" if settings.db else ""
 
 
 def list_menu(request: Request) -> list[MenuEntry]:
@@ -327,12 +366,29 @@ class PageView:
     def caller(self) -> Caller:
         """The caller, as verbs take it."""
         return Caller(
-            opened=self.engine, settings=self.settings, grant=self.grant, surface=Surface.HTTP, via="dashboard"
+            opened=self.engine,
+            settings=self.settings,
+            grant=self.grant,
+            surface=Surface.HTTP,
+            via="dashboard",
+            forget_tokens=self.services.stored_tokens.forget,
         )
 
     def call(self, verb: Verb[Any, R], **given: Any) -> R:
         """Call a verb as the caller, so that pages show the same results as every other surface."""
         return verb.call(self.caller, verb.make(given))
+
+    @property
+    def notice(self) -> str:
+        """The notice that the form before this page left for it; empty: none."""
+        return notices.read_notice(self.request)
+
+    def go_to(self, address: str, notice: str = "") -> Response:
+        """Redirect after a form; the next page shows `notice` once."""
+        response = go_to(address)
+        if notice:
+            notices.set_notice(self.request, response, address, notice)
+        return response
 
     def query_value(self, name: str) -> str:
         """Return a query parameter of the address; empty if it was not given."""
@@ -359,8 +415,8 @@ class Page:
     template: str
     context: Mapping[str, Any] = field(default_factory=dict)
     status: int = 200
-    refresh_s: int | None = None
-    """Seconds after which a browser loads the page again; None: it does not."""
+    listed: PageList[Any] | None = None
+    """The list that the page shows, if it shows one: it can be exported, and templates know it as `listed`."""
 
 
 Viewer = Callable[[PageView], Page | Response]
@@ -421,16 +477,23 @@ def _answer(viewer: Viewer, here: str, request: Request, form: Mapping[str, str]
                 form=form,
             )
         )
-        return page if isinstance(page, Response) else _show(page, request, here)
+        return page if isinstance(page, Response) else _respond(request, page, here)
     except AssayError as problem:
         return _render_problem(request, here, problem)
 
 
-def _show(page: Page, request: Request, here: str) -> Response:
-    shown = render(request, page.template, page.context, here=here, status=page.status)
-    if page.refresh_s is not None:
-        shown.headers["Refresh"] = str(page.refresh_s)
-    return shown
+def _respond(request: Request, page: Page, here: str) -> Response:
+    """Render a page, or export its list if the address asks for that."""
+    kind = lists.read_export(request.query_params)
+    if kind is None:
+        context = {**page.context, "listed": page.listed}
+        response = render(request, page.template, context, here=here, status=page.status)
+        if notices.read_notice(request):
+            notices.drop_notice(request, response)
+        return response
+    if page.listed is None:
+        raise BadValue("this page has no list to export", remedy=f"Take {lists.EXPORT} out of the address.")
+    return page.listed.download(kind, services_of(request).clock.now())
 
 
 def _render_problem(request: Request, here: str, problem: AssayError) -> Response:

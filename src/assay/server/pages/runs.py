@@ -1,160 +1,317 @@
-"""`/evaluation/runs`: list runs, show one with its verdict and losses, and compare two."""
+"""`/evaluation/runs`: list runs, show one with its verdict and losses, bless it, and compare two."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import suppress
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import quote
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
 
 from starlette.responses import Response
 
 from assay.access import acts
-from assay.errors import AssayError, BadValue, BrokenSeal
-from assay.evaluation.comparison import compare_readings, is_loss, leading
+from assay.errors import AssayError, BadValue, NotComparable, RunNotFound
+from assay.evaluation.baselines import BaselineHead, shortcomings
+from assay.evaluation.comparison import Compared, compare_two, is_loss, leading, movers
+from assay.evaluation.gating import GateOptions
 from assay.evaluation.recommendations import advise
 from assay.evaluation.reporting import Report
 from assay.evaluation.reporting import wording as report_wording
 from assay.evaluation.reporting.markdown import find_query
 from assay.evaluation.reporting.page import draw_funnel, draw_intervals, draw_latency
-from assay.evaluation.running.progress import read_progress
+from assay.evaluation.run_catalogue import RunCatalogue, RunEntry
+from assay.evaluation.running.files import RunFolder
+from assay.evaluation.running.live import find_current
 from assay.presentation import charts
-from assay.records.run_results import CaveatKind
+from assay.records.run_results import Mover
+from assay.server.live_runs import find_live
 from assay.server.pages import filters
+from assay.server.pages.lists import ListColumn, PageList
 from assay.server.pages.page import LastFew, Page, Pages, PageView, go_to
-
-if TYPE_CHECKING:
-    from assay.evaluation.running.files import RunFolder
+from assay.server.pages.run_history import draw_history
+from assay.verbs import runs as run_verbs
 
 pages = Pages("runs")
-NEWEST = 100
-"""Runs on one page of the list, and runs offered for a comparison."""
-REFRESH_S = 2
-"""Seconds after which the page of a run that is under way is loaded again."""
+ADDRESS = "/evaluation/runs"
+LISTED = 50
+"""Runs on one page of the list."""
+OFFERED = 100
+"""Runs offered for a comparison."""
+DRAWN = 200
+"""Newest runs that the chart draws."""
 QUERIES = 50
 """Queries on one page of a run."""
+MOVED = 10
+"""Queries that won, and as many that lost, on the page of a comparison."""
 _MANY = 1_000_000
 _LEADING = ("ndcg@10", "ndcg@5", "recall@5", "mrr", "recall_any@5")
+STARTED = "started"
 
 
-class RunLine(NamedTuple):
-    """One run in the list."""
-
-    run_id: str
-    name: str
-    dataset: str
-    system: str
-    started_at: datetime
-    cases: int
-    values: dict[str, float | None] | None
-    """Values by metric; None: the run was not finished, or its files were edited."""
-    edited: bool = False
-    """Whether one of its files was changed after Assay wrote it; its numbers are then hidden."""
-    stopped_early: bool = False
-    """Whether a sequential test ended the run: its numbers are not those of a full run."""
-
-
-@pages.get("/evaluation/runs", acts.RUN_READ)
+@pages.get(ADDRESS, acts.RUN_READ)
 def list_runs(view: PageView) -> Page:
-    """List all runs, or those of a dataset, newest first, in pages."""
-    dataset = view.query_value("dataset")
+    """List the runs that match the filters, in pages, with a metric over time and a comparison to begin."""
+    entries = _catalogue(view).entries(view.shelf.runs())
+    wanted = RunFilter.of(view)
+    fitting = wanted.arrange([entry for entry in entries if wanted.fits(entry)])
     begin = filters.whole(view.query, "begin", most=_MANY) or 0
-    datasets = _datasets(reversed(view.shelf.runs()))
-    fitting = [run for run, name in datasets if dataset in ("", name)]
-    lines = [line for line in map(_line, fitting[begin : begin + NEWEST]) if line is not None]
-    metrics = list(dict.fromkeys(name for line in lines for name in line.values or ()))
-    shown = [name for name in _LEADING if name in metrics][:4] or metrics[:4]
+    shown = fitting[begin : begin + LISTED]
+    baselines = view.shelf.baselines()
+    metrics = _metrics_of(entry for entry in fitting if entry.has_numbers)
+    metric = wanted.metric or (metrics[0] if metrics else "")
+    drawn = _drawn(fitting, wanted.dataset)
     return Page(
         template="runs.html",
         context={
-            "runs": lines,
-            "metrics": shown,
-            "datasets": sorted({name for _, name in datasets}),
-            "dataset": dataset,
+            "runs": shown,
+            "metrics": metrics[:4],
+            "all_metrics": metrics,
+            "metric": metric,
+            "datasets": sorted({entry.dataset for entry in entries}),
+            "tags": sorted({tag for entry in entries for tag in entry.tags}),
+            "wanted": wanted,
+            "total": len(entries),
             "fitting": len(fitting),
             "begin": begin,
-            "next": view.with_query(begin=begin + NEWEST) if begin + NEWEST < len(fitting) else None,
-            "before": view.with_query(begin=max(0, begin - NEWEST) or None) if begin else None,
+            "next": view.with_query(begin=begin + LISTED) if begin + LISTED < len(fitting) else None,
+            "before": view.with_query(begin=max(0, begin - LISTED) or None) if begin else None,
+            "baselines": baselines,
+            "verdicts": _verdicts(view, [*shown, *drawn]),
+            "history": draw_history(drawn, metric, baselines, _verdicts(view, drawn)),
+            "choices": _choices(shown, entries, baselines),
+            "pair": choose_pair(fitting, entries, baselines),
+            "control_of": partial(find_control, entries=entries, baselines=baselines),
+            "current": find_current(view.shelf.runs_folder),
+            "may_start": view.grant.allows(acts.RUN_START.policy),
+            "sorting": {name: view.with_query(sort=name, begin=None) for name in (STARTED, *metrics[:4])},
         },
-    )
+        listed=PageList(
+            view=view, name="runs", what="run", columns=_columns(metrics), rows=shown, total=len(fitting), sort=None,
+            every=lambda: fitting,
+        ),
+    )  # fmt: skip
 
 
-def _datasets(runs: Iterable[RunFolder]) -> list[tuple[RunFolder, str]]:
-    """Return each run with the name of its dataset; a run whose manifest cannot be read is left out."""
-    found = []
-    for run in runs:
-        with suppress(AssayError):
-            found.append((run, run.read_manifest(checked=False).dataset))
+def _columns(metrics: Sequence[str]) -> list[ListColumn[RunEntry]]:
+    """Return the columns of an exported list: all metrics, of which the page shows the first ones."""
+    return [
+        ListColumn(name="run_id", value=lambda run: run.run_id, sorts=False),
+        ListColumn(name="name", value=lambda run: run.name, sorts=False),
+        ListColumn(name="system", value=lambda run: run.system, sorts=False),
+        ListColumn(name="dataset", value=lambda run: run.dataset, sorts=False),
+        *(ListColumn(name=name, value=partial(_metric_value, name), sorts=False) for name in metrics),
+        ListColumn(name="cases", value=lambda run: run.cases, sorts=False),
+        ListColumn(name="commit", value=lambda run: run.commit or None, sorts=False),
+        ListColumn(name="tags", value=lambda run: ", ".join(run.tags) or None, sorts=False),
+        ListColumn(name="started_at", value=lambda run: run.started_at, sorts=False),
+    ]
+
+
+def _metric_value(name: str, run: RunEntry) -> float | None:
+    found = run.metrics.get(name)
+    return None if found is None else found.value
+
+
+class RunFilter(NamedTuple):
+    """Which runs are listed, and in which order."""
+
+    dataset: str
+    words: str
+    tag: str
+    state: str
+    metric: str
+    sort: str
+
+    @classmethod
+    def of(cls, view: PageView) -> RunFilter:
+        """Return the filter that an address describes."""
+        state = view.query_value("state")
+        if state not in ("", "finished", "unfinished"):
+            raise BadValue(f"there is no state {state!r}", remedy="Choose finished or unfinished.")
+        return cls(
+            dataset=view.query_value("dataset"),
+            words=view.query_value("words").casefold(),
+            tag=view.query_value("tag"),
+            state=state,
+            metric=view.query_value("metric"),
+            sort=view.query_value("sort") or STARTED,
+        )
+
+    def fits(self, entry: RunEntry) -> bool:
+        """Whether a run is listed."""
+        about = f"{entry.name} {entry.system} {entry.run_id} {entry.commit}".casefold()
+        return (
+            self.dataset in ("", entry.dataset)
+            and self.words in about
+            and (not self.tag or self.tag in entry.tags)
+            and (not self.state or entry.finished is (self.state == "finished"))
+        )
+
+    def sort_value(self, entry: RunEntry) -> float:
+        """Return what a run is sorted by; those without a value come last."""
+        found = entry.metrics.get(self.sort)
+        return float("-inf") if found is None or found.value is None else found.value
+
+    def arrange(self, entries: Sequence[RunEntry]) -> list[RunEntry]:
+        """Return the runs in the order that was asked for; newest first unless a metric was named."""
+        return list(entries) if self.sort == STARTED else sorted(entries, key=self.sort_value, reverse=True)
+
+
+def _catalogue(view: PageView) -> RunCatalogue:
+    found: RunCatalogue = view.request.app.state.run_catalogue
     return found
 
 
-def _line(folder: RunFolder) -> RunLine | None:
-    """Return a run as a line of the list; None if its files are damaged (the run's page shows the error)."""
-    edited = False
-    try:
-        manifest = folder.read_manifest()
-        result = folder.read_result() if folder.finished else None
-    except BrokenSeal:
-        manifest, result, edited = folder.read_manifest(checked=False), None, True
-    except AssayError:
-        return None
-    return RunLine(
-        edited=edited,
-        stopped_early=any(_is_early_stop(caveat) for caveat in (result or {}).get("caveats", ())),
-        run_id=manifest.run_id,
-        name=manifest.name,
-        dataset=manifest.dataset,
-        system=manifest.system,
-        started_at=manifest.started_at,
-        cases=len(manifest.case_ids),
-        values=None if result is None else {name: metric.get("value") for name, metric in result["metrics"].items()},
-    )
+def _metrics_of(entries: Iterable[RunEntry]) -> list[str]:
+    """Return the metrics of some runs, those that people look at first in front."""
+    names = list(dict.fromkeys(name for entry in entries for name in entry.metrics))
+    first = [name for name in _LEADING if name in names]
+    return [*first, *(name for name in names if name not in first)]
 
 
-def _is_early_stop(caveat: object) -> bool:
-    """Whether a caveat of a result's file says so; those of version 0.1 are sentences."""
-    return isinstance(caveat, dict) and caveat.get("kind") == CaveatKind.STOPPED_EARLY
+def _drawn(fitting: Sequence[RunEntry], dataset: str) -> list[RunEntry]:
+    """Return the runs that the chart draws, oldest first: of one dataset, since others cannot be compared."""
+    finished = sorted((entry for entry in fitting if entry.has_numbers), key=lambda entry: entry.started_at)
+    of = dataset or (finished[-1].dataset if finished else "")
+    return [entry for entry in finished if entry.dataset == of][-DRAWN:]
 
 
-@pages.get("/evaluation/runs/compare", acts.RUN_READ)
+def _verdicts(view: PageView, entries: Sequence[RunEntry]) -> dict[str, str]:
+    with view.engine.store.reading(view.scope) as work:
+        return work.results.verdicts(list({entry.run_id for entry in entries}))
+
+
+def find_control(
+    entry: RunEntry, *, entries: Sequence[RunEntry], baselines: Mapping[str, BaselineHead]
+) -> RunEntry | None:
+    """Return the run to compare another with: the baseline of its dataset, else the one before it; None: neither."""
+    same = [
+        other
+        for other in entries
+        if other.has_numbers
+        and other.run_id != entry.run_id
+        and (other.dataset, other.dataset_version) == (entry.dataset, entry.dataset_version)
+    ]
+    head = baselines.get(entry.dataset)
+    blessed = next((other for other in same if head is not None and other.run_id == head.run_id), None)
+    return blessed or next((other for other in same if other.started_at < entry.started_at), None)
+
+
+def choose_pair(
+    fitting: Sequence[RunEntry], entries: Sequence[RunEntry], baselines: Mapping[str, BaselineHead]
+) -> tuple[str, str]:
+    """Return which runs are chosen for a comparison at first, control and treatment; empty where there are none."""
+    for entry in sorted((one for one in fitting if one.has_numbers), key=lambda one: one.started_at, reverse=True):
+        control = find_control(entry, entries=entries, baselines=baselines)
+        if control is not None:
+            return control.run_id, entry.run_id
+    return "", ""
+
+
+def _choices(
+    shown: Sequence[RunEntry], entries: Sequence[RunEntry], baselines: Mapping[str, BaselineHead]
+) -> list[RunEntry]:
+    """Return the runs offered for a comparison: the baselines, and what the page lists."""
+    blessed = {head.run_id for head in baselines.values()}
+    ids = dict.fromkeys([*blessed, *(entry.run_id for entry in shown)])
+    by_id = {entry.run_id: entry for entry in entries if entry.has_numbers}
+    found = [by_id[run_id] for run_id in ids if run_id in by_id]
+    newest = [entry for entry in by_id.values() if entry.run_id not in ids][: max(0, OFFERED - len(found))]
+    return [*found, *newest]
+
+
+# --- Comparing two runs ---
+
+
+class FoundComparison(NamedTuple):
+    """A comparison with the readings that it was made of."""
+
+    compared: Compared
+    movers: Callable[[str], Sequence[Mover]]
+    """Takes a metric; gives the queries that moved under it, the biggest change first."""
+
+
+@pages.get(f"{ADDRESS}/compare", acts.RUN_READ)
 def compare_runs(view: PageView) -> Page | Response:
     """Compare two runs over the same cases."""
     control, treatment = view.query_value("control"), view.query_value("treatment")
     if not control or not treatment:
         raise BadValue("a comparison needs two runs", remedy="Choose a control and a treatment on the page of runs.")
-    shelf = view.shelf
-    found = compare_readings([shelf.read_run(control), shelf.read_run(treatment)], seed=0).comparisons[0]
+    if control == treatment:
+        raise BadValue("a run cannot be compared with itself", remedy="Choose two different runs.")
+    found = _comparison(view, control, treatment)
+    compared = found.compared
+    metric = view.query_value("metric") or leading(list(compared.metrics))
+    if metric not in compared.metrics:
+        raise BadValue(f"the two runs do not share {metric!r}", remedy=f"Choose one of {', '.join(compared.metrics)}.")
+    moved = found.movers(metric)
     shown = [
         charts.ChartChange(name, seen.delta, *_limits(seen.interval), seen.verdict)
-        for name, metric in found.metrics.items()
-        if (seen := metric.comparison).delta is not None
+        for name, change in compared.metrics.items()
+        if (seen := change.comparison).delta is not None
     ]
     return Page(
         template="compare.html",
         context={
-            "found": found,
+            "found": compared,
             "figure": charts.changes(shown) if shown else None,
-            "verdict": found.verdict(),
-            "moved_by": leading(list(found.metrics)),
-            "is_loss": is_loss,
+            "verdict": compared.verdict(),
+            "metric": metric,
+            "lost": [mover for mover in moved if is_loss(mover)][:MOVED],
+            "won": [mover for mover in moved if not is_loss(mover)][:MOVED],
+            "moved": len(moved),
+            "changed": [
+                (change.field, *map(describe_value, (change.before, change.after))) for change in compared.changed
+            ],
+            "swap": f"{ADDRESS}/compare?{urlencode({'control': treatment, 'treatment': control})}",
         },
     )
+
+
+def _comparison(view: PageView, control: str, treatment: str) -> FoundComparison:
+    """Return the comparison of two runs, from the cache if their files have not changed; it takes a moment."""
+    shelf = view.shelf
+    runs = shelf.find_run(control), shelf.find_run(treatment)
+
+    def compare() -> FoundComparison:
+        before, after = (shelf.read_run(run.path.name) for run in runs)
+        return FoundComparison(compare_two(before, after, seed=0), partial(movers, before, after, most=_MANY))
+
+    made: LastFew[FoundComparison] = view.request.app.state.comparisons
+    return made.of((view.scope.tenant, *map(_stamp, runs)), compare)
 
 
 def _limits(interval: Any) -> tuple[float | None, float | None]:
     return (None, None) if interval is None else (interval.low, interval.high)
 
 
-@pages.get("/evaluation/runs/{run_id}", acts.RUN_READ)
+def describe_value(value: Any) -> str:
+    """Return a value of a configuration as people read it."""
+    if value is None:
+        return "not set"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {describe_value(inner)}" for name, inner in value.items()) or "nothing"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(describe_value, value)) or "nothing"
+    text = str(value)
+    return f"{text[:15]}…" if text.startswith("sha256:") else text
+
+
+# --- One run ---
+
+
+@pages.get(f"{ADDRESS}/{{run_id}}", acts.RUN_READ)
 def show_run(view: PageView) -> Page | Response:
-    """Show one run: verdict, metrics, where evidence was lost, and every query; how far it is while it runs."""
-    run = view.shelf.find_run(view.path["run_id"])
-    if read_progress(run.path) is not None:
-        return go_to(f"/evaluation/runs/{quote(view.path['run_id'])}/progress")
-    report = _report(view)
+    """Show one run: verdict, metrics, where evidence was lost, and every query; one in progress is shown live."""
+    if not RunFolder(find_live(view.shelf, view.path["run_id"]).path).finished:
+        return go_to(f"{ADDRESS}/{quote(view.path['run_id'])}/live")
+    mine = _find_entry(view)
+    head = None if mine is None else view.shelf.baselines().get(mine.dataset)
+    against, problem = _default_baseline(view, head)
+    report = _report(view, against)
     begin = filters.whole(view.query, "begin", most=_MANY) or 0
     words, only = view.query_value("words").casefold(), view.query_value("only")
     fitting = [
@@ -178,49 +335,84 @@ def show_run(view: PageView) -> Page | Response:
             "begin": begin,
             "next": view.with_query(begin=begin + QUERIES) if begin + QUERIES < len(fitting) else None,
             "before": view.with_query(begin=max(0, begin - QUERIES) or None) if begin else None,
-            "others": _others(view, report.run_id),
+            "others": _others(view, mine, head),
+            "dataset": report.dataset if mine is None else mine.dataset,
             "w": report_wording,
-            "against": view.query_value("baseline"),
+            "against": against,
+            "not_against": problem,
+            "blessed": head if head is not None and head.run_id == report.run_id else None,
+            "wrong": _shortcomings(view),
+            "may_bless": view.grant.allows(acts.RUN_BLESS.policy),
+            "said": view.notice,
         },
     )
 
 
-@pages.get("/evaluation/runs/{run_id}/progress", acts.RUN_READ)
-def show_progress(view: PageView) -> Page | Response:
-    """Show how far a run is: cases, time left, and what each worker of a cluster does."""
-    run = view.shelf.find_run(view.path["run_id"])
-    progress = read_progress(run.path)
-    if progress is None:
-        return go_to(f"/evaluation/runs/{quote(view.path['run_id'])}")
-    return Page(
-        template="run_progress.html",
-        context={"manifest": run.read_manifest(checked=False), "progress": progress},
-        refresh_s=REFRESH_S,
-    )
+def _find_entry(view: PageView) -> RunEntry | None:
+    """Return the run of the address as the catalogue has it; None where it is named in another way."""
+    entries = _catalogue(view).entries(view.shelf.runs())
+    return next((entry for entry in entries if entry.run_id == view.path["run_id"]), None)
 
 
-def _others(view: PageView, run_id: str) -> list[RunLine]:
-    """Return finished runs that this one can be compared with, newest first."""
-    lines = [_line(run) for run in reversed(view.shelf.runs()[-NEWEST:])]
-    mine = next((line for line in lines if line is not None and line.run_id == run_id), None)
-    return [
-        line
-        for line in lines
-        if line is not None
-        and line.values is not None
-        and line.run_id != run_id
-        and mine
-        and line.dataset == mine.dataset
+def _default_baseline(view: PageView, head: BaselineHead | None) -> tuple[str, str]:
+    """Return the run to hold this one against, and why the blessed one cannot be; both may be empty."""
+    if "baseline" in view.query:
+        return view.query_value("baseline"), ""
+    if head is None or head.run_id == view.path["run_id"]:
+        return "", ""
+    try:
+        _report(view, head.run_id)
+    except (NotComparable, RunNotFound) as problem:
+        return "", f"It is not held against the baseline {head.run}: {problem.message}."
+    return head.run_id, ""
+
+
+def _shortcomings(view: PageView) -> list[str]:
+    """Return why this run should not become a baseline; empty where the caller could not bless it anyway."""
+    if not view.grant.allows(acts.RUN_BLESS.policy):
+        return []
+    shelf = view.shelf
+    run = shelf.find_run(view.path["run_id"])
+
+    def look() -> list[str]:
+        try:
+            return list(shortcomings(shelf.read_run(run.path.name), GateOptions(floors=view.settings.floors)))
+        except AssayError as problem:
+            return [problem.message]
+
+    known: LastFew[list[str]] = view.request.app.state.shortcomings
+    return known.of((view.scope.tenant, _stamp(run)), look)
+
+
+@pages.post(f"{ADDRESS}/{{run_id}}/bless", acts.RUN_BLESS)
+def bless(view: PageView) -> Response:
+    """Make the run the baseline of its dataset."""
+    note, despite = view.form_value("note"), view.form.get("despite", "").strip()
+    blessed = view.call(run_verbs.BLESS, run_id=view.path["run_id"], note=note, despite=despite)
+    before = f" It replaces {blessed.replaces}." if blessed.replaces else ""
+    return view.go_to(f"{ADDRESS}/{blessed.run_id}", f"{blessed.name} is the baseline of {blessed.dataset}.{before}")
+
+
+def _others(view: PageView, mine: RunEntry | None, head: BaselineHead | None) -> list[RunEntry]:
+    """Return finished runs that this one can be compared with: the baseline, then the newest."""
+    if mine is None:
+        return []
+    entries = _catalogue(view).entries(view.shelf.runs())
+    same = [
+        entry
+        for entry in entries
+        if entry.has_numbers and entry.run_id != mine.run_id and entry.dataset == mine.dataset
     ]
+    return sorted(same, key=lambda entry: head is None or entry.run_id != head.run_id)[:OFFERED]
 
 
-@pages.get("/evaluation/runs/{run_id}/queries/{query_id:path}", acts.RUN_READ)
+@pages.get(f"{ADDRESS}/{{run_id}}/queries/{{query_id:path}}", acts.RUN_READ)
 def show_query(view: PageView) -> Page | Response:
     """Show one query of a run: what every step did with each gold item."""
-    report = _report(view)
+    report = _report(view, view.query_value("baseline"))
     query = find_query(report, view.path["query_id"])
     if query.id != view.path["query_id"]:
-        return go_to(f"/evaluation/runs/{report.run_id}/queries/{query.id}")
+        return go_to(f"{ADDRESS}/{report.run_id}/queries/{query.id}")
     water = report.waterfall
     advice = {} if water is None else {item.item: advise(item, water) for item in query.expected if not item.found}
     return Page(
@@ -229,9 +421,8 @@ def show_query(view: PageView) -> Page | Response:
     )
 
 
-def _report(view: PageView) -> Report:
+def _report(view: PageView, against: str) -> Report:
     """Return the report of a run, from the cache if its files have not changed; computing it takes a second."""
-    against = view.query_value("baseline")
     shelf = view.shelf
     run, baseline = shelf.find_run(view.path["run_id"]), shelf.find_run(against) if against else None
     # The tenant is part of the key, since a report depends on the datasets of the tenant.

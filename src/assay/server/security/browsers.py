@@ -24,6 +24,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from assay.access import acts
 from assay.access.tokens import NewSignIn
 from assay.gateway.front import address_key
+from assay.gateway.headers import Headers
 from assay.presentation.templates import STYLE, environment, read_shared
 from assay.server.errors import RequestRefused
 from assay.server.routing import with_act
@@ -112,10 +113,34 @@ def csrf_token_of(request: Request) -> str:
     return made()
 
 
+# --- Requests that another site makes a browser send ---
+#
+# The cookie of a sign-in is `SameSite=Lax`, so that a link in a chat leads a signed-in colleague to the page. A browser
+# then sends it with one kind of request of another site: opening a page in a window. Forms of other sites come without
+# it and are refused by Origin and CSRF token; frames, images, scripts and fetches of other sites are refused here.
+
+OWN_SITES = ("same-origin", "none")
+"""`Sec-Fetch-Site` of a request that a page of this server, or the user, made. A browser without the header sends no
+cookie with requests of other sites but those that open a page."""
+
+
+def check_fetch_site(headers: Headers) -> None:
+    """Refuse (403) what another site makes a browser fetch, unless it opens a page in a window of its own."""
+    given = dict(headers)
+    if given.get("sec-fetch-site", "none") in OWN_SITES:
+        return
+    if given.get("sec-fetch-mode") == "navigate" and given.get("sec-fetch-dest", "document") == "document":
+        return
+    raise RequestRefused(
+        403, "other_site", "another site asked for this in the name of the browser's user",
+        remedy="Open the address itself, or send a token.",
+    )  # fmt: skip
+
+
 # --- The sign-in page and its cookie ---
 #
 # A server beyond loopback needs a token, which a browser gives at `/login`. Its cookie holds the secret of a sign-in
-# (`assay.access.tokens`), a new one at each login, and never the token. It is `HttpOnly` and `SameSite=Strict`. Over
+# (`assay.access.tokens`), a new one at each login, and never the token. It is `HttpOnly` and `SameSite=Lax`. Over
 # HTTPS it is `Secure`, and its name begins with `__Host-`. Signing out ends it on the server.
 
 LOGIN = "/login"
@@ -162,7 +187,7 @@ async def _sign_in(request: Request) -> Response:
     answer = RedirectResponse(after, status_code=303)
     lasts = int(services.sign_ins.lasts.total_seconds())
     answer.set_cookie(
-        name, made.text, max_age=lasts, httponly=True, samesite="strict", secure=name == SECURE_COOKIE, path="/"
+        name, made.text, max_age=lasts, httponly=True, samesite="lax", secure=name == SECURE_COOKIE, path="/"
     )
     return answer
 
@@ -180,7 +205,7 @@ async def _sign_out(request: Request) -> Response:
     services, name = services_of(request), _cookie_name(request)
     await services.run(lambda: services.sign_ins.sign_out(_secret(request), _via(request)))
     answer = RedirectResponse(LOGIN, status_code=303)
-    answer.delete_cookie(name, httponly=True, samesite="strict", secure=name == SECURE_COOKIE, path="/")
+    answer.delete_cookie(name, httponly=True, samesite="lax", secure=name == SECURE_COOKIE, path="/")
     return answer
 
 

@@ -20,6 +20,12 @@ COOKIE = "assay_session"
 """The cookie of a browser that signed in; it holds the secret of a sign-in, never a token."""
 SECURE_COOKIE = "__Host-assay_session"
 """The same over HTTPS. Browsers accept a cookie with this prefix only from this host and over HTTPS."""
+NOTICE_COOKIE = "assay_notice"
+"""The cookie with the notice that the next page shows once."""
+SECURE_NOTICE_COOKIE = "__Host-assay_notice"
+"""The same over HTTPS."""
+OWN_COOKIES = (COOKIE, SECURE_COOKIE, NOTICE_COOKIE, SECURE_NOTICE_COOKIE)
+"""Every cookie that this server sets; all others are dropped before the framework parses them."""
 
 
 class HttpCaller(NamedTuple):
@@ -107,8 +113,8 @@ def keep_own_cookies(raw: list[tuple[bytes, bytes]], headers: Headers) -> list[t
     """
     if all(name != "cookie" for name, _ in headers):
         return raw
-    own = ((name, find_cookie(headers, name)) for name in (COOKIE, SECURE_COOKIE))
+    own = ((name, find_cookie(headers, name)) for name in OWN_COOKIES)
     return [
         *((name, value) for name, value in raw if name.lower() != b"cookie"),
-        *((b"cookie", f"{name}={secret}".encode("latin-1")) for name, secret in own if secret is not None),
+        *((b"cookie", f"{name}={text}".encode("latin-1")) for name, text in own if text is not None),
     ]

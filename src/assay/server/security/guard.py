@@ -29,7 +29,15 @@ from assay.server import errors, idempotency, limits
 from assay.server.errors import ErrorPage
 from assay.server.idempotency import KeyedWrite, RecordingSend, Repeats
 from assay.server.routing import RouteCall, Straight, act_of, find_raw_kinds, find_shown_once, straight_of
-from assay.server.security.browsers import CSRF, CSRF_HEADER, LOGIN, Csrf, add_security_headers, read_csrf_token
+from assay.server.security.browsers import (
+    CSRF,
+    CSRF_HEADER,
+    LOGIN,
+    Csrf,
+    add_security_headers,
+    check_fetch_site,
+    read_csrf_token,
+)
 from assay.server.security.callers import Callers, HttpCaller, is_secure, keep_own_cookies, read_credentials
 from assay.server.services import GRANT, REQUEST_ID, SIGNED_IN, ServerMetrics, Services
 from assay.verbs.verb import ShownOnce
@@ -166,6 +174,8 @@ class ApiGuard:
         public = found is not None and found.policy is PUBLIC
         shown = read_credentials(arrival.headers, secure=is_secure(scope, self.services.settings))
         caller = await front.identify(scope, arrival, shown, self._find_caller, public=public)
+        if caller is not None and caller.ambient and not public:
+            check_fetch_site(arrival.headers)
         grant = None if caller is None else caller.grant_from(arrival.peer.address)
         signed_in = caller is not None and caller.signed_in
         scope.update({CSRF: partial(self.gates.csrf.token, _caller_secret(caller)), GRANT: grant, SIGNED_IN: signed_in})
@@ -312,7 +322,7 @@ class _Answering:
         """Return the response to a refused request; a browser without a token is redirected to the sign-in page."""
         looks = self._scope["method"] == "GET" and errors.wants_page(self._scope)
         if looks and errors.status_of(problem) == 401:
-            return RedirectResponse(f"{LOGIN}?next={quote(self._scope['path'])}", status_code=303)
+            return RedirectResponse(f"{LOGIN}?next={quote(_address_of(self._scope))}", status_code=303)
         return errors.to_response(self._scope, problem, self._gates.error_page)
 
     async def _answer_failure(self) -> None:
@@ -351,3 +361,9 @@ def _check_access(caller: HttpCaller | None, found: FoundRoute) -> None:
 def _caller_secret(caller: HttpCaller | None) -> str | None:
     """Return the secret that CSRF tokens are made with; None: a user of this machine, or nobody who is known."""
     return None if caller is None else caller.token
+
+
+def _address_of(scope: Scope) -> str:
+    """Return path and query of a request, so that signing in leads to the very page that was asked for."""
+    query = scope.get("query_string", b"").decode("latin-1")
+    return f"{scope['path']}?{query}" if query else str(scope["path"])

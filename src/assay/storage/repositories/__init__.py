@@ -2,6 +2,7 @@
 
 - `base`: what every repository is built on: connection, scope, row numbers, and facts about the store.
 - `memories`: memories, filters on them, and the edges between them.
+- `memory_lists`: memories as sorted lists, and what waits for a decision.
 - `chunks`: chunks with their full-text rows, indexing results and trigger phrases.
 - `facts`: facts that memories state, and which of them still hold.
 - `passages`: passages as search reads them.

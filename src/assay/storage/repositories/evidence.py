@@ -100,6 +100,16 @@ class Results(Repository):
         statement = self._select(eval_results, eval_results.c.run_id == run_id).order_by(eval_results.c.id)
         return [from_row(EvalResult, row, eval_results) for row in self._connection.execute(statement)]
 
+    def verdicts(self, run_ids: Sequence[str]) -> dict[str, str]:
+        """Return the newest verdict of the gate on each of these runs that has one, by the run's id."""
+        table = eval_results
+        statement = (
+            select(table.c.run_id, table.c.metrics_json)
+            .where(self._mine(table), table.c.run_type == str(RunType.REGRESSION), self._among(table.c.run_id, run_ids))
+            .order_by(table.c.id)
+        )
+        return {str(row.run_id): str(row.metrics_json["status"]) for row in self._connection.execute(statement)}
+
     def latest(self, *, limit: int = 20) -> list[EvalResult]:
         """The newest rows first."""
         statement = self._select(eval_results).order_by(eval_results.c.id.desc()).limit(limit)

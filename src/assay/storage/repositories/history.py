@@ -223,13 +223,22 @@ class Audit(Repository):
             statement = statement.where(audit.c.target == target)
         return [from_row(AuditEntry, row, audit) for row in self._connection.execute(statement)]
 
-    def find(self, wanted: AuditFilter, *, before: int = 0, limit: int = 50) -> list[ListedEntry]:
+    def find(
+        self, wanted: AuditFilter, *, before: int = 0, limit: int = 50, oldest_first: bool = False
+    ) -> list[ListedEntry]:
         """The newest entries of this tenant first; `before` is the row id of the last entry of the page before."""
-        return self._list(self._select(audit), wanted, before, limit)
+        return self._list(self._select(audit), wanted, before, limit, oldest_first=oldest_first)
 
-    def find_everywhere(self, wanted: AuditFilter, *, before: int = 0, limit: int = 50) -> list[ListedEntry]:
+    def find_everywhere(
+        self, wanted: AuditFilter, *, before: int = 0, limit: int = 50, oldest_first: bool = False
+    ) -> list[ListedEntry]:
         """The newest entries of every tenant first: for operators alone."""
-        return self._list(select(audit), wanted, before, limit)
+        return self._list(select(audit), wanted, before, limit, oldest_first=oldest_first)
+
+    def count(self, wanted: AuditFilter, *, everywhere: bool = False) -> int:
+        """Count the entries of this tenant that match a filter; `everywhere`: of every tenant, for operators alone."""
+        counted = select(func.count()).select_from(audit).where(*_conditions(wanted))
+        return int(self._connection.execute(counted if everywhere else counted.where(self._mine(audit))).scalar_one())
 
     def check(self) -> ChainCheck:
         """Check the chain of this tenant, from its first entry."""
@@ -284,10 +293,13 @@ class Audit(Repository):
     def _tenants(self) -> Sequence[str]:
         return self._connection.execute(select(audit.c.tenant).distinct().order_by(audit.c.tenant)).scalars().all()
 
-    def _list(self, chosen: Select[Any], wanted: AuditFilter, before: int, limit: int) -> list[ListedEntry]:
-        chosen = chosen.where(*_conditions(wanted)).order_by(audit.c.id.desc()).limit(min(limit, LARGEST))
+    def _list(
+        self, chosen: Select[Any], wanted: AuditFilter, before: int, limit: int, *, oldest_first: bool
+    ) -> list[ListedEntry]:
+        order = audit.c.id.asc() if oldest_first else audit.c.id.desc()
+        chosen = chosen.where(*_conditions(wanted)).order_by(order).limit(min(limit, LARGEST))
         if before:
-            chosen = chosen.where(audit.c.id < before)
+            chosen = chosen.where(audit.c.id > before if oldest_first else audit.c.id < before)
         rows = self._connection.execute(chosen)
         return [ListedEntry(int(row.id), from_row(AuditLine, row, audit)) for row in rows]
 

@@ -32,7 +32,9 @@ from assay.records.research import Dimension
 from assay.records.research_log import (
     BINS,
     AskedAgain,
+    BriefSession,
     DayOfResearch,
+    QuestionOrder,
     QuestionOutcome,
     ResearchFilter,
     ResearchPage,
@@ -215,6 +217,14 @@ def _unless_empty(cut: tuple[datetime, datetime] | None) -> tuple[datetime, date
 LARGEST_PAGE = 1_000
 _KNOWN = tuple(dimension.value for dimension in Dimension)
 _OF = research_sessions.c
+_ORDERS: Mapping[QuestionOrder, ColumnElement[Any]] = {
+    QuestionOrder.ASKED: _OF.created_at,
+    QuestionOrder.OVERALL: _OF.overall_score,
+    QuestionOrder.PLAN: _OF.plan_score,
+    QuestionOrder.SOURCES: _OF.retrieval_score,
+    QuestionOrder.ANSWER: _OF.answer_score,
+    QuestionOrder.PLANS: _OF.iterations,
+}
 
 
 class ResearchRows(Repository):
@@ -257,11 +267,45 @@ class ResearchRows(Repository):
         more = rows[limit - 1].id if len(rows) > limit else None
         return ResearchPage(tuple(_session(row) for row in rows[:limit]), more)
 
+    def sorted_by(
+        self, order: QuestionOrder, wanted: ResearchFilter, *, descending: bool, begin: int = 0, limit: int = 50
+    ) -> list[ResearchSession]:
+        """Return sessions in an order, from the one at `begin`; those without a value come last, the newest first."""
+        value = _ORDERS[order]
+        keys = (value.is_(None), value.desc() if descending else value.asc())
+        newest_last = order is QuestionOrder.ASKED and not descending
+        found = self._matching(select(research_sessions), wanted).order_by(
+            *keys, _OF.id.asc() if newest_last else _OF.id.desc()
+        )
+        return [_session(row) for row in self._connection.execute(found.offset(begin).limit(limit))]
+
     def each(self, wanted: ResearchFilter | None = None, *, limit: int = 100_000) -> Iterator[ResearchSession]:
         """Yield sessions, oldest first, for the analysis of patterns."""
         found = self._matching(select(research_sessions), wanted).order_by(_OF.id).limit(limit)
         for row in self._connection.execution_options(yield_per=1_000).execute(found):
             yield _session(row)
+
+    def brief(self, wanted: ResearchFilter | None = None, *, newest: int = 10_000) -> list[BriefSession]:
+        """Return outcome, time and tokens of the newest sessions of a filter, oldest first."""
+        columns = (_OF.created_at, _OF.question, _OF.outcome, _OF.passed, _OF.latency_ms, _OF.tokens)
+        found = self._matching(select(*columns), wanted).order_by(_OF.created_at.desc(), _OF.id.desc()).limit(newest)
+        rows = self._connection.execute(found).all()
+        return [
+            BriefSession(
+                row.created_at,
+                row.question,
+                None if row.outcome is None else QuestionOutcome(row.outcome),
+                row.passed,
+                row.latency_ms,
+                row.tokens,
+            )
+            for row in reversed(rows)
+        ]
+
+    def retries_of(self, log_id: str) -> list[ResearchSession]:
+        """Return the sessions that widened the search of a session, oldest first."""
+        found = self._select(research_sessions, _OF.retry_of == log_id).order_by(_OF.id)
+        return [_session(row) for row in self._connection.execute(found)]
 
     def questions_searched_for(self, *, newest: int = 10_000) -> dict[str, str]:
         """Return the question of each search of the newest sessions, by the id of the search."""
