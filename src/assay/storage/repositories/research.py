@@ -214,6 +214,8 @@ def _unless_empty(cut: tuple[datetime, datetime] | None) -> tuple[datetime, date
 # --- Sessions and traces ---
 
 LARGEST_PAGE = 1_000
+ORDERS = ("created_at", "overall_score", "plan_score", "retrieval_score", "answer_score", "iterations", "latency_ms")
+"""Columns that lists of sessions can be sorted by."""
 _KNOWN = tuple(dimension.value for dimension in Dimension)
 _OF = research_sessions.c
 
@@ -257,6 +259,17 @@ class ResearchRows(Repository):
         rows = self._connection.execute(found).all()
         more = rows[limit - 1].id if len(rows) > limit else None
         return ResearchPage(tuple(_session(row) for row in rows[:limit]), more)
+
+    def ordered(
+        self, wanted: ResearchFilter, by: str, *, descending: bool, begin: int = 0, limit: int = 50
+    ) -> list[ResearchSession]:
+        """Return sessions in the order of a number or a moment; those without one come last."""
+        if by not in ORDERS:
+            raise BadValue(f"sessions have no order by {by!r}", remedy=f"Choose one of {', '.join(ORDERS)}.")
+        column = _OF[by]
+        order = column.desc() if descending else column.asc()
+        found = self._matching(select(research_sessions), wanted).order_by(column.is_(None), order, _OF.id.desc())
+        return [_session(row) for row in self._connection.execute(found.offset(begin).limit(limit))]
 
     def each(self, wanted: ResearchFilter | None = None, *, limit: int = 100_000) -> Iterator[ResearchSession]:
         """Yield sessions, oldest first, for the analysis of patterns."""
