@@ -212,6 +212,7 @@ def list_questions(view: PageView) -> Page:
         context={
             **pager,
             "sessions": listed.rows,
+            "any_time": view.with_query(**{"from": None, "to": None, "after": None, "begin": None}),
             "chosen": chosen,
             "ranges": filters.RANGES,
             "dimensions": [dimension.value for dimension in Dimension],

@@ -32,6 +32,7 @@ COLUMNS = (
         name="failure_type", value=lambda session: session.failure_type or None, sorts=False, shown=False
     ),
     ListColumn[ResearchSession](name="latency_ms", value=lambda session: session.latency_ms, sorts=False, shown=False),
+    ListColumn[ResearchSession](name="tokens", value=lambda session: session.tokens, sorts=False, shown=False),
 )
 
 
