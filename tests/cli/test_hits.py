@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from assay.cli.hits import SNIPPET, best_passage, explain_lines, explain_served_last, format_results
+from assay.cli.hits import SNIPPET, best_passage, explain_lines, format_results
+from assay.presentation.explanations import explain_served_last, format_sum
 from assay.records import (
     Author,
     AuthorKind,

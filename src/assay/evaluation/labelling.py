@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 FILE_NAME = "to_label.jsonl"
 FROM_TRACE = "from-trace"
 """The tag of a case that was made of a trace. Documents that were retrieved for it bear its id as a tag."""
+FROM_SEARCH = "from-search"
+"""The same of a case that was made of a search of the log."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,8 +66,9 @@ class Task:
 
 
 def tasks_of(dataset: Dataset) -> list[Task]:
-    """Every graded or anchored document of every case, and what was retrieved for cases of traces, case by case."""
-    retrieved: dict[str, list[str]] = {case.id: [] for case in dataset.cases if FROM_TRACE in case.tags}
+    """Every graded or anchored document of every case, and what recorded cases retrieved, case by case."""
+    recorded = {FROM_TRACE, FROM_SEARCH}
+    retrieved: dict[str, list[str]] = {case.id: [] for case in dataset.cases if not recorded.isdisjoint(case.tags)}
     for document in dataset.documents if retrieved else ():
         for tag in document.tags:
             if tag in retrieved:

@@ -23,12 +23,12 @@ from assay.errors import AssayError, RunNotFound
 from assay.evaluation.datasets import Imported, Registry, load_named
 from assay.evaluation.datasets.bundled import list_bundled
 from assay.evaluation.datasets.registry import CARD
-from assay.evaluation.labelling import Label, LabelJournal, LabelSession, standing, tasks_of
+from assay.evaluation.labelling import Label, LabelJournal, LabelSession, Pressed, standing, tasks_of
 from assay.evaluation.lookup import Lookup
 from assay.evaluation.readings import Reading
 from assay.evaluation.reporting import Report, gather
 from assay.evaluation.reporting.building import look_around
-from assay.evaluation.results import load_run
+from assay.evaluation.results import RunResult, load_run
 from assay.evaluation.running.files import LATEST, RunFolder, list_runs
 from assay.records import Scope
 from assay.records.access import FileKind
@@ -130,6 +130,11 @@ class Shelf:
         found, against = load_run(run.path), None if baseline is None else load_run(baseline.path)
         return gather(found, look_around(found, self._lookup(), baseline=against, floors=floors))
 
+    def read_cases(self, run: RunFolder) -> tuple[RunResult, Dataset | None]:
+        """A finished run with every case, and the dataset it was measured on; None: it is not at hand any more."""
+        found = load_run(run.path)
+        return found, look_around(found, self._lookup()).dataset
+
     def claim_run(self, run_id: str) -> None:
         """Write down that a run is this tenant's."""
         self._claim(FileKind.RUN, run_id)
@@ -162,6 +167,20 @@ class Shelf:
     def label_session(self, dataset: str) -> LabelSession:
         """The caller's own labelling session over the pairs of a dataset; labels are stored under the caller's name."""
         return LabelSession(tasks_of(self.load_dataset(dataset)), self._journal(dataset), self._scope.identity)
+
+    def grade(self, dataset: str, case_id: str, document_id: str, grade: int) -> None:
+        """Write down the caller's own grade of one document for one case, whether or not the dataset grades it."""
+        self.claim_labels(dataset)
+        self._journal(dataset).add((case_id, document_id), self._scope.identity, Pressed.GRADE, grade)
+
+    def my_grades(self, dataset: str, case_id: str) -> dict[str, int]:
+        """The caller's own grades of one case, by document."""
+        mine = self.labels(dataset).get(self._scope.identity, {})
+        return {
+            document: label.grade
+            for (case, document), label in mine.items()
+            if case == case_id and label.grade is not None
+        }
 
     def claim_labels(self, dataset: str) -> None:
         """Write down that the labels of a dataset are this tenant's; say so before the first of them is written."""

@@ -3,6 +3,7 @@
 - `templates`: the one Jinja environment, the style sheet and the scripts. The macros are in `templates/macros.html`
   (chips, charts, tables), the parts of a run in `templates/run_parts.html`, the files in `assets/`.
 - `charts`: the one chart kit.
+- `explanations`: how a score came about, as lines to read.
 - `outcomes`: the words and colours of what became of a question.
 - `wording`: how numbers, times and texts are written and coloured.
 

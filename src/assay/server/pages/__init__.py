@@ -7,6 +7,10 @@ Charts, style sheet and the wording of numbers are those of `assay.presentation`
 - `answers`: ask a question, its answer, and all answered questions.
 - `memory`: list, search and show memories.
 - `analysis`: overview, patterns and prompts.
+- `debugger`: why a query got these results: searches made now, and recorded ones.
+- `search_form`: the controls of the debugger, as a search, a spec and a command.
+- `debugged_search`: a search taken apart; `debugged_run`: the same of one query of a run.
+- `ranked_lists`: lists side by side, the lines between them, and their difference.
 - `runs`: finished runs, comparisons and reports.
 - `experiments`: changes that can be switched, and their tests.
 - `labelling`: label candidates one by one.
@@ -24,7 +28,18 @@ from starlette.responses import Response
 from assay.access import acts
 from assay.errors import AssayError
 from assay.server.errors import PAGE, to_json_response
-from assay.server.pages import administration, analysis, answers, experiments, labelling, memory, page, runs, traces
+from assay.server.pages import (
+    administration,
+    analysis,
+    answers,
+    debugger,
+    experiments,
+    labelling,
+    memory,
+    page,
+    runs,
+    traces,
+)
 from assay.server.pages.page import LastFew
 from assay.server.routing import with_act
 from assay.server.services import REQUEST_ID
@@ -35,6 +50,7 @@ PAGES = (
     answers.ask_pages,
     memory.pages,
     analysis.overview_pages,
+    debugger.pages,  # before the explorer, whose address of one question would take the old one of searches
     answers.explorer_pages,
     analysis.pattern_pages,
     analysis.prompt_pages,
@@ -55,6 +71,7 @@ def add_pages(app: FastAPI) -> None:
     answers.add_events(app)
     app.state.reports = LastFew()
     app.state.analyses = LastFew()
+    app.state.debugged_runs = LastFew()
     setattr(app.state, PAGE, partial(page.show_error, app))
     app.add_api_route(
         page.ASSETS_PATH + "/{name}", _asset, methods=["GET"], include_in_schema=False, response_model=None

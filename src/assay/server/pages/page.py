@@ -154,6 +154,7 @@ MENU: tuple[MenuEntry, ...] = (
     MenuEntry("queries", "/evaluation/queries", "Questions", "Answers"),
     MenuEntry("patterns", "/evaluation/patterns", "Patterns", "Answers"),
     MenuEntry("prompts", "/evaluation/prompts", "Prompts", "Answers"),
+    MenuEntry("debugger", "/evaluation/debugger", "Debugger", "Retrieval"),
     MenuEntry("runs", "/evaluation/runs", "Runs", "Retrieval"),
     MenuEntry("experiments", "/evaluation/experiments", "Experiments", "Retrieval"),
     MenuEntry("label", "/evaluation/label", "Label", "Retrieval"),
