@@ -14,16 +14,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from assay.errors import AssayError, RunNotFound
+from assay.errors import AssayError, NothingMeasured, RunNotFound
 from assay.evaluation.datasets import Imported, Registry, load_named
 from assay.evaluation.datasets.bundled import list_bundled
 from assay.evaluation.datasets.registry import CARD
-from assay.evaluation.labelling import Label, LabelJournal, LabelSession, Pressed, standing, tasks_of
+from assay.evaluation.labelling import (
+    Applied,
+    Label,
+    LabelJournal,
+    LabelSession,
+    Pressed,
+    apply_labels,
+    standing,
+    tasks_of,
+)
 from assay.evaluation.lookup import Lookup
 from assay.evaluation.readings import Reading
 from assay.evaluation.reporting import Report, gather
@@ -181,6 +190,15 @@ class Shelf:
             for (case, document), label in mine.items()
             if case == case_id and label.grade is not None
         }
+
+    def apply_labels(self, dataset: str, *, name: str, version: str) -> tuple[Imported, Applied]:
+        """Write everybody's labels of a dataset into a copy of it under a name and version of this tenant."""
+        applied = apply_labels(self.load_dataset(dataset), self.labels(dataset))
+        if not applied.grades:
+            raise NothingMeasured(f"{dataset} has no labels yet", remedy="Grade at least one pair first.")
+        named = replace(applied.dataset, name=name, version=version)
+        card, _ = self.keep_dataset(named, origin=f"{dataset}, with labels")
+        return card, applied
 
     def claim_labels(self, dataset: str) -> None:
         """Write down that the labels of a dataset are this tenant's; say so before the first of them is written."""

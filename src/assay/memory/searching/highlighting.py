@@ -9,11 +9,13 @@ from typing import NamedTuple
 from assay.text.terms import stems_of, words
 
 _WORD = re.compile(r"[^\W_]+")
-NOT_MARKED = frozenset(
-    "a about an and any are as at be been but by can could did do does for from had has have how i if in into is it"
-    " its may me my no not of on or our shall should so than that the their them then there these they this those to"
-    " up us was we were what when where which while who whom whose why will with would you your".split()
-)
+NOT_MARKED = frozenset({
+    "a", "about", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did", "do",
+    "does", "for", "from", "had", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "may", "me",
+    "my", "no", "not", "of", "on", "or", "our", "shall", "should", "so", "than", "that", "the", "their", "them",
+    "then", "there", "these", "they", "this", "those", "to", "up", "us", "was", "we", "were", "what", "when",
+    "where", "which", "while", "who", "whom", "whose", "why", "will", "with", "would", "you", "your",
+})  # fmt: skip
 """Function words: they match nearly every text, so marking them would show nothing."""
 
 
