@@ -161,6 +161,17 @@ def test_the_shown_sum_gives_the_score_again() -> None:
     assert score == pytest.approx(why.score, abs=5e-5)
 
 
+def test_a_further_passage_counts_in_the_shown_sum_by_what_is_above_the_floor() -> None:
+    why = explanation(floor=0.25)
+    made = re.search(r"= \((\S+) \+ (\S+) \* (\S+) / sqrt\(2\)\) / (\S+) x (\S+) = (\S+)  ", format_sum(why))
+    assert made is not None
+    best, coefficient, more, scale, factor, score = (float(one) for one in made.groups())
+    assert more == pytest.approx(0.35 - 0.25)
+    assert (best + coefficient * more / 2**0.5) / scale * factor == pytest.approx(score, abs=2e-4)
+    assert score == pytest.approx(why.score, abs=5e-5)
+    assert "above 0.2500" in format_sum(why)
+
+
 def test_every_vote_and_boost_is_in_the_explanation() -> None:
     told = "\n".join(explain_lines(explanation(reranked_from=4)))
     assert re.search(r"1 +vector +1 +8 +0\.8000 +0\.700 +0\.5600", told)

@@ -173,9 +173,13 @@ class Shelf:
         """The labels of a dataset that stand, by annotator (`Scope.identity`) and pair."""
         return standing(self._journal(dataset).labels())
 
-    def label_session(self, dataset: str) -> LabelSession:
-        """The caller's own labelling session over the pairs of a dataset; labels are stored under the caller's name."""
-        return LabelSession(tasks_of(self.load_dataset(dataset)), self._journal(dataset), self._scope.identity)
+    def label_session(self, dataset: str, loaded: Dataset | None = None) -> LabelSession:
+        """The caller's own labelling session over the pairs of a dataset; labels are stored under the caller's name.
+
+        `loaded` is the dataset where it was loaded before.
+        """
+        tasks = tasks_of(loaded or self.load_dataset(dataset))
+        return LabelSession(tasks, self._journal(dataset), self._scope.identity)
 
     def grade(self, dataset: str, case_id: str, document_id: str, grade: int) -> None:
         """Write down the caller's own grade of one document for one case, whether or not the dataset grades it."""

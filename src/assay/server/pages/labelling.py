@@ -75,7 +75,8 @@ def _progress(view: PageView, name: str) -> dict[str, Any] | None:
 def show_pair(view: PageView) -> Page:
     """Show the caller's next pair, and hold those after it."""
     name = _check_dataset(view)
-    session = view.shelf.label_session(name)
+    loaded = view.shelf.load_dataset(name)
+    session = view.shelf.label_session(name, loaded)
     labels = view.shelf.labels(name)
     whole = view.query_value("whole") == "yes"
     tasks = session.upcoming(1 if whole else AHEAD)
@@ -95,7 +96,7 @@ def show_pair(view: PageView) -> Page:
             "agreed": _measure_agreement(labels),
             "name_of": name_of,
             "most_disagreements": DISAGREEMENTS,
-            **_describe_applying(view, name, labels),
+            **_describe_applying(view, loaded.version, labels),
         },
     )
 
@@ -113,19 +114,17 @@ def _measure_agreement(labels: Mapping[str, Mapping[tuple[str, str], Label]]) ->
 
 
 def _describe_applying(
-    view: PageView, name: str, labels: Mapping[str, Mapping[tuple[str, str], Label]]
+    view: PageView, version: str, labels: Mapping[str, Mapping[tuple[str, str], Label]]
 ) -> dict[str, Any]:
     """Return what the form for a new version of the dataset says, and the version that was just written."""
-    imports = view.shelf.list_imports()
-    is_bundled = name in list_bundled()
-    target = f"{name}-labelled" if is_bundled else name
+    imports, name = view.shelf.list_imports(), view.path["dataset"]
+    target = f"{name}-labelled" if name in list_bundled() else name
     versions = [card.version for card in imports if card.name == target]
-    current = versions[-1] if versions else view.shelf.load_dataset(name).version
     written = _find_written(imports, view.query_value("written"))
     return {
         "graded": sum(label.grade is not None for own in labels.values() for label in own.values()),
         "target": target,
-        "version": next_version(current),
+        "version": next_version(versions[-1] if versions else version),
         "written": written,
         "may_apply": view.grant.allows(acts.LABEL_APPLY.policy),
     }
