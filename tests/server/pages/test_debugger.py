@@ -16,6 +16,7 @@ from tests.server.pages.filled import NOTES
 from tests.server.pages.test_pages import asked_first, token_in
 from tests.server.serving import OWN, reaching, services_at
 
+from assay.evaluation.datasets import load_dataset
 from assay.records import Draft
 from assay.server.pages.debugger import ADDRESS, DATASET
 from assay.server.pages.ranked_lists import ListEntry, RankedList, compare_lists, join_lists
@@ -208,6 +209,21 @@ def test_an_address_cannot_put_words_into_a_notice(client: TestClient) -> None:
     assert link is not None
     for path in (link[1], "/evaluation/label/hotel"):
         assert "Call 555" not in client.get(f"{path}?said=Call+555&written=Call+555").text
+
+
+def test_gold_of_a_case_is_marked_in_the_memory_that_holds_its_documents(tmp_path: Path) -> None:
+    hotel = load_dataset("hotel")
+    case = next(case for case in hotel.cases if max(case.labels.values(), default=0) == 3)
+    best = next(document for document, grade in case.labels.items() if grade == 3)
+    with services_at(tmp_path) as services, reaching(services, pages=True) as client:
+        draft = Draft(title="Held", body=hotel.by_id[best].text, source_id=best)
+        services.engine.saver.save(OWN, draft, gated=False)
+        path = f"{ADDRESS}?q={quote(case.query)}&dataset=hotel&case={case.id}"
+        page = client.get(path).text
+        assert client.get(f"{path}-unknown").status_code == 404
+    assert "this memory holds 1 of its" in page
+    assert 'class="entry gold"' in page
+    assert "gold 3" in page
 
 
 def test_the_command_gives_the_same_hits(

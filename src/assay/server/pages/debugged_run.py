@@ -106,11 +106,19 @@ def show_query(view: PageView, report: Report) -> Page | Response:
             **_describe(view, debugged),
             "compared": None if other is None else _compare(debugged, other),
             **_find_ways(view, report, query),
-            "again": f"{ADDRESS}?{urlencode({'q': query.text, 'k': report.k or 10})}" if query.text else "",
+            "again": _address_now(report, debugged),
             "command": f"assay report {report.run_id} --why {query.id}",
             "said": SAID.get(view.query_value("said"), ""),
         },
     )
+
+
+def _address_now(report: Report, debugged: DebuggedCase) -> str:
+    """Return the address that searches for a query in the memory now, with its gold; empty: its words are not known."""
+    if not debugged.query.text:
+        return ""
+    case = {} if debugged.dataset is None else {"dataset": debugged.dataset.name, "case": debugged.query.id}
+    return f"{ADDRESS}?{urlencode({'q': debugged.query.text, 'k': report.k or 10, **case})}"
 
 
 def grade_document(view: PageView) -> Response:

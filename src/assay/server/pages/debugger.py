@@ -18,9 +18,10 @@ from assay.access import acts
 from assay.errors import BadValue, RecordNotFound
 from assay.evaluation.labelling import KEYS
 from assay.evaluation.search_cases import add_search_case, find_grades, new_search_dataset
+from assay.evaluation.waterfall import gold_of
 from assay.flags import FlagStates
 from assay.records import Channel, Intent, Judgment, Mode, Origin, Tier
-from assay.records.datasets import Dataset
+from assay.records.datasets import Case, Dataset
 from assay.server.pages.debugged_search import (
     DebuggedSearch,
     list_columns,
@@ -41,6 +42,7 @@ from assay.server.pages.ranked_lists import (
 )
 from assay.server.pages.search_form import (
     AS_SERVED,
+    BEYOND_CUT,
     FUSIONS,
     SearchForm,
     find_other_side,
@@ -82,17 +84,21 @@ def debug_search(view: PageView) -> Page:
     context = {**_describe_controls(view, form, states), "recorded": None, "said": ""}
     if not form.query:
         return Page(template="debugger.html", context={**context, "search": None, "recent": _list_recent(view)})
+    case = _find_case(view, form)
     search = _search_now(view, form, form.spec, states)
     other = _search_now(view, form, find_other_side(view, form.against, states), states) if form.against else None
     with view.engine.store.reading(view.scope) as work:
-        grades = work.judgments.of_words(form.query)
-        shown = _describe_search(view, work, search, grades, rows=form.rows)
+        gradings = _read_gradings(work.judgments.of_words(form.query), view.scope.identity)
+        gold = {} if case is None else _find_held_gold(work, *case)
+        shown = _describe_search(view, work, search, {**gradings, **gold}, rows=form.rows)
         compared = None if other is None else _compare(work, other, search, shown["gradings"])
     return Page(
         template="debugger.html",
         context={
             **context,
             **shown,
+            "held": sum(grading.is_gold for grading in gold.values()),
+            "gold": 0 if case is None else len(gold_of(*case)),
             "cut": form.k,
             "compared": compared,
             "command": write_command(view, form),
@@ -109,7 +115,8 @@ def show_recorded(view: PageView) -> Page:
     with view.engine.store.reading(view.scope) as work:
         logged = work.queries.get(query_id)
         search = take_apart(logged.query, logged)
-        shown = _describe_search(view, work, search, work.judgments.of(query_id), rows=max(logged.result_count, 10))
+        gradings = _read_gradings(work.judgments.of(query_id), view.scope.identity)
+        shown = _describe_search(view, work, search, gradings, rows=max(logged.result_count + BEYOND_CUT, 10))
     again = {"q": logged.query, "k": logged.result_count or view.settings.search_k}
     return Page(
         template="debugger.html",
@@ -197,7 +204,7 @@ def _describe_controls(view: PageView, form: SearchForm, states: FlagStates) -> 
 
 
 def _describe_search(
-    view: PageView, work: Work, search: DebuggedSearch, grades: Sequence[Judgment], *, rows: int
+    view: PageView, work: Work, search: DebuggedSearch, gradings: Mapping[str, Grading], *, rows: int
 ) -> dict[str, Any]:
     """Return what the page shows of a search, made now or recorded."""
     columns = list_columns(search, rows)
@@ -205,7 +212,7 @@ def _describe_search(
     return {
         "search": search,
         "silent": list_silent(search),
-        **describe_lists(columns, passages, _read_gradings(grades, view.scope.identity)),
+        **describe_lists(columns, passages, gradings),
         "grade_at": "" if search.logged is None else f"{ADDRESS}/searches/{quote(search.logged.query_id)}/grade",
         "case_at": "" if search.logged is None else f"{ADDRESS}/searches/{quote(search.logged.query_id)}/case",
         "may_grade": search.logged is not None and view.grant.allows(acts.JUDGMENT_WRITE.policy),
@@ -238,6 +245,30 @@ def _read_gradings(grades: Sequence[Judgment], identity: str) -> dict[str, Gradi
         memory_id: Grading(grade, grade >= RELEVANT, mine.get(memory_id))
         for memory_id, grade in find_grades(grades).items()
     }
+
+
+def _find_case(view: PageView, form: SearchForm) -> tuple[Dataset, Case] | None:
+    """Return the case whose gold is marked; None: none is named. Raises `RecordNotFound` for one that is not there."""
+    if not form.case_id:
+        return None
+    dataset = view.shelf.load_dataset(form.dataset)
+    case = next((case for case in dataset.cases if case.id == form.case_id), None)
+    if case is None:
+        raise RecordNotFound(f"{form.dataset} has no case {form.case_id!r}", remedy="Take the case out of the address.")
+    return dataset, case
+
+
+def _find_held_gold(work: Work, dataset: Dataset, case: Case) -> dict[str, Grading]:
+    """Return the grades of a case's documents by the memories that hold them: the same id or source, the same words."""
+    gold = {item.document_id: item.grade for item in gold_of(dataset, case) if item.document_id is not None}
+    known: dict[str, int | None] = {**case.labels, **gold}
+    found = {}
+    for memory in work.memories.current_texts(sorted(known)):
+        for name in (memory.id, memory.source_id):
+            document = dataset.by_id.get(name or "")
+            if document is not None and document.text.split() == memory.body.split():
+                found[memory.id] = Grading(known[document.id], document.id in gold)
+    return found
 
 
 def _compare(

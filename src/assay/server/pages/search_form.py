@@ -65,6 +65,9 @@ class SearchForm:
     """`on` or `off`, by flag; only those that differ from what is served."""
     against: str
     """The other side: `served`, the name of a variant, a spec, or empty for none."""
+    dataset: str = ""
+    case_id: str = ""
+    """The case of a dataset whose gold is marked; empty: grades of people are."""
 
     @property
     def spec(self) -> str:
@@ -119,6 +122,8 @@ def read_form(view: PageView) -> SearchForm:
         weights={channel: weight for channel, weight in weights.items() if weight},
         flags={name: value for name, value in flags.items() if value},
         against=view.query_value("against"),
+        dataset=view.query_value("dataset"),
+        case_id=view.query_value("case"),
     )
     if form.spec:
         check_spec(view, form.spec)
