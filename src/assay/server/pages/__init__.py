@@ -9,7 +9,8 @@ Charts, style sheet and the wording of numbers are those of `assay.presentation`
 - `analysis`: overview, patterns and prompts.
 - `debugger`: why a query got these results: searches made now, and recorded ones.
 - `search_form`: the controls of the debugger, as a search, a spec and a command.
-- `debugged_search`: a search taken apart; `debugged_run`: the same of one query of a run.
+- `debugged_search`: a search taken apart.
+- `debugged_run`: one query of a run taken apart.
 - `ranked_lists`: lists side by side, the lines between them, and their difference.
 - `runs`: finished runs, comparisons and reports.
 - `experiments`: changes that can be switched, and their tests.

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from starlette.responses import Response
@@ -24,7 +24,6 @@ from assay.evaluation.reporting import wording as report_wording
 from assay.evaluation.reporting.content import Query
 from assay.evaluation.reporting.markdown import find_query
 from assay.evaluation.results import RunResult
-from assay.evaluation.running.files import RunFolder
 from assay.evaluation.waterfall import gold_of
 from assay.memory.searching.highlighting import mark_matches
 from assay.records.datasets import Case, Dataset
@@ -40,6 +39,9 @@ from assay.server.pages.ranked_lists import (
     list_passages,
     ranks_of,
 )
+
+if TYPE_CHECKING:
+    from assay.evaluation.running.files import RunFolder
 
 ROWS = 15
 SHOWN = "shown"
