@@ -119,7 +119,8 @@ def test_lines_join_a_passage_to_the_next_list_that_has_it() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        "k=many", "mode=psychic", "intent=none", "tier=royal", "fusion=cold", "weight.bm25=heavy", "weight.bm25=-1",
+        "k=many", "k=0", "weight.bm25=1,search.fusion%3Drrf", "weight.bm25=1e308", "weight.bm25=nan", "flag.mmr=25%25",
+        "mode=psychic", "intent=none", "tier=royal", "fusion=cold", "weight.bm25=heavy", "weight.bm25=-1",
         "channel=telepathy", "flag.mmr=perhaps", "against=python:os:system", "against=assay:embedder.kind%3Dnone",
         "against=assay:/etc/passwd.toml",
     ],

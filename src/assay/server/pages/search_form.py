@@ -29,6 +29,7 @@ AS_SERVED = "served"
 MOST_ROWS = 50
 BEYOND_CUT = 5
 """Places of each list that are shown below the cut at k."""
+LARGEST_WEIGHT = 1_000.0
 _SPEC = "assay:"
 _VARIABLES = {known.key: known.variable for known in KNOWN}
 _URL = "://"
@@ -102,13 +103,16 @@ def read_form(view: PageView) -> SearchForm:
         raise BadValue(
             f"the query has {len(query):,} characters", remedy=f"Search with up to {LONGEST_QUERY:,} characters."
         )
-    k = filters.whole(view.query, "k", most=MOST_RESULTS) or view.settings.search_k
+    asked = filters.whole(view.query, "k", most=MOST_RESULTS)
+    if asked == 0:
+        raise BadValue("k is 0", remedy=f"Ask for 1 to {MOST_RESULTS} results.")
+    k = asked or view.settings.search_k
     fusion = view.query_value("fusion")
     if fusion and fusion not in FUSIONS:
         raise BadValue(f"there is no fusion {fusion!r}", remedy=f"Choose one of {', '.join(FUSIONS)}.")
     channels = dict.fromkeys(text.strip() for text in view.request.query_params.getlist("channel") if text.strip())
-    weights = {channel.value: view.query_value(f"weight.{channel.value}") for channel in Channel}
-    flags = {flag.name: view.query_value(f"flag.{flag.name}") for flag in list_search_flags()}
+    weights = {channel.value: _read_weight(view, f"weight.{channel.value}") for channel in Channel}
+    flags = {flag.name: _read_switch(view, f"flag.{flag.name}") for flag in list_search_flags()}
     form = SearchForm(
         query=query,
         k=k,
@@ -128,6 +132,25 @@ def read_form(view: PageView) -> SearchForm:
     if form.spec:
         check_spec(view, form.spec)
     return form
+
+
+def _read_weight(view: PageView, field: str) -> str:
+    """Return a weight as it was typed; empty: as it is set."""
+    text = view.query_value(field)
+    try:
+        fits = not text or 0.0 < float(text) <= LARGEST_WEIGHT
+    except ValueError:
+        fits = False
+    if not fits:
+        raise BadValue(f"{field} {text!r} is not a weight", remedy=f"Give a number above 0, up to {LARGEST_WEIGHT:g}.")
+    return text
+
+
+def _read_switch(view: PageView, field: str) -> str:
+    text = view.query_value(field)
+    if text not in ("", "on", "off"):
+        raise BadValue(f"{field} {text!r} is neither on nor off", remedy="Choose on, off, or nothing.")
+    return text
 
 
 def check_spec(view: PageView, spec: str) -> Configuration:
