@@ -105,6 +105,10 @@ def test_lists_are_compared_item_by_item() -> None:
     ]  # fmt: skip
 
 
+def test_a_result_says_how_far_it_moved_after_fusion() -> None:
+    assert [ListEntry(2, "m#0", "m", 0.5, fused_rank).moved for fused_rank in (5, 2, 1, None)] == [3, 0, -1, 0]
+
+
 def test_lines_join_a_passage_to_the_next_list_that_has_it() -> None:
     lists = [
         RankedList(name, tuple(ListEntry(rank, item, item) for rank, item in enumerate(items, 1)), len(items))
@@ -208,8 +212,7 @@ def test_an_address_cannot_put_words_into_a_notice(client: TestClient) -> None:
     page = client.get(LIVE).text
     link = re.search(rf'href="({ADDRESS}/searches/[^"]+)"', page)
     assert link is not None
-    for path in (link[1], "/evaluation/label/hotel"):
-        assert "Call 555" not in client.get(f"{path}?said=Call+555&written=Call+555").text
+    assert "Call 555" not in client.get(f"{link[1]}?said=Call+555").text
 
 
 def test_gold_of_a_case_is_marked_in_the_memory_that_holds_its_documents(tmp_path: Path) -> None:
@@ -277,8 +280,8 @@ def test_a_query_of_a_run_shows_the_list_of_the_baseline_and_keeps_it_in_its_lin
 
 
 def test_a_wrong_label_is_graded_in_place_and_written_into_a_new_version(client: TestClient, filled: Services) -> None:
-    worse = run_ids(filled)[1]
-    path = f"/evaluation/runs/{worse}/queries/q001"
+    good, worse = run_ids(filled)[:2]
+    path = f"/evaluation/runs/{worse}/queries/q001?baseline={good}"
     page = client.get(path).text
     document = column(page, "shown")[0]
     form = {"csrf_token": token_in(page), "document": document}

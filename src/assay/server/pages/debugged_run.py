@@ -197,7 +197,9 @@ def list_columns(debugged: DebuggedCase) -> list[RankedList]:
     if seen is not None and seen.fused:
         columns.append(_column("fused", seen.fused, None, "The documents after fusion, before reranking."))
     shown = _column(SHOWN, retrieved.ids, retrieved.scores, "What the system returned.")
-    return [*columns, shown._replace(is_cut=True)]
+    places = {document: rank for rank, document in enumerate((seen.fused if seen is not None else None) or (), start=1)}
+    entries = tuple(entry._replace(fused_rank=places.get(entry.item)) for entry in shown.entries)
+    return [*columns, shown._replace(is_cut=True, entries=entries)]
 
 
 def _column(name: str, documents: Sequence[str], scores: Sequence[float] | None, explains: str) -> RankedList:

@@ -98,6 +98,7 @@ def list_columns(search: DebuggedSearch, rows: int) -> list[RankedList]:
     best: dict[str, str] = {}
     for passage in search.fused:
         best.setdefault(_memory_of(passage.number), passage.number)
+    by_fusion = {memory_id: rank for rank, memory_id in enumerate(best, start=1)}
     found = [] if search.logged is None else [_channel_column(search.logged, channel, rows) for channel in _ran(search)]
     columns = [column for column in found if column.total]
     if search.fused:
@@ -111,7 +112,13 @@ def list_columns(search: DebuggedSearch, rows: int) -> list[RankedList]:
             )
         )
     results = [
-        ListEntry(rank, _best_passage(search, memory_id, best), memory_id, _score_of(search, memory_id))
+        ListEntry(
+            rank,
+            _best_passage(search, memory_id, best),
+            memory_id,
+            _score_of(search, memory_id),
+            by_fusion.get(memory_id),
+        )
         for rank, memory_id in enumerate(search.result_ids, start=1)
     ]
     explains = "After boosts and reranking." if search.result is not None else "The memories as they were given."

@@ -27,6 +27,13 @@ class ListEntry(NamedTuple):
     """What is graded: the id of a memory or document."""
     score: float | None = None
     """On the scale of its own list."""
+    fused_rank: int | None = None
+    """Of a result: its place by fusion alone, among memories or documents; None: not in the fused list."""
+
+    @property
+    def moved(self) -> int:
+        """How many places later stages brought it up; below 0: down."""
+        return 0 if self.fused_rank is None else self.fused_rank - self.rank
 
 
 class RankedList(NamedTuple):
