@@ -8,6 +8,12 @@
   const shown = () => document.querySelector("[data-shown] article.open") || document.querySelector("[data-shown] article:target")
     || document.querySelector("[data-shown] article");
 
+  // A long text begins at the first word that matches.
+  function findMark(article) {
+    const box = article?.querySelector(".text.boxed"), mark = box?.querySelector("mark");
+    if (mark) box.scrollTop += mark.getBoundingClientRect().top - box.getBoundingClientRect().top - 40;
+  }
+
   // A passage is shown in place; its address stays in the bar, so that it can be sent.
   function open(number) {
     const article = document.getElementById(`p-${number}`);
@@ -17,6 +23,7 @@
     for (const one of document.querySelectorAll("[data-lists] .chosen")) one.classList.remove("chosen");
     for (const one of alike(article.dataset.passage)) one.classList.add("chosen");
     history.replaceState(null, "", `#p-${number}`);
+    findMark(article);
     const box = article.getBoundingClientRect();
     if (box.top > innerHeight || box.bottom < 0) article.scrollIntoView({ block: "nearest" });
   }
@@ -53,6 +60,7 @@
     part.append(...fresh.childNodes);
     old.replaceWith(part);
     showCopy();
+    findMark(shown());
     history.replaceState(null, "", address);
     say(page.querySelector("#debugged h2")?.textContent || "The search could not be made");
   }
@@ -107,5 +115,6 @@
     button.click();
   });
   showCopy();
+  findMark(shown());
   if (/^#p-\d+$/.test(location.hash)) open(location.hash.slice(3));
 })();

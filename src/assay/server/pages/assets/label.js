@@ -36,6 +36,11 @@
     form.querySelector("button[value=u]").disabled = !done;
   };
   const body = (presses) => new URLSearchParams({ csrf_token: token, presses: JSON.stringify(presses) });
+  // A long document begins at the first word that matches.
+  function findMark(pair) {
+    const box = pair.querySelector(".text.boxed"), mark = box.querySelector("mark");
+    if (mark) box.scrollTop += mark.getBoundingClientRect().top - box.getBoundingClientRect().top - 40;
+  }
   function show(pair) {
     if (current) current.hidden = true;
     current = pair;
@@ -43,6 +48,7 @@
       pair.hidden = false;
       form.elements.case.value = pair.dataset.case;
       form.elements.document.value = pair.dataset.document;
+      findMark(pair);
     }
     form.hidden = !pair && ended;
     document.querySelector("[data-finished]").hidden = Boolean(pair) || !ended;
@@ -114,6 +120,7 @@
     sending = false;
     if (waiting.length || unsent.length) drain();
   }
+  if (current) findMark(current);
   addEventListener("keydown", (event) => {
     if (event.repeat || !wanted(event)) return;
     const key = event.key.toLowerCase();
