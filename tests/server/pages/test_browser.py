@@ -147,6 +147,16 @@ def test_labels_are_given_by_keyboard_alone(visitor: Visitor) -> None:
     page.keyboard.press("u")
     expect(document).to_have_value(first)
     expect(done).to_have_text(before)
+    page.keyboard.press("3")
+    expect(document).not_to_have_value(first)
+    page.wait_for_function(
+        "(before) => fetch(location.pathname).then((reply) => reply.text()).then((text) => !text.includes(before))",
+        arg=f">{before}<",
+    )
+    visitor.again()
+    page.keyboard.press("u")
+    expect(document).to_have_value(first)
+    expect(done).to_have_text(before)
 
 
 @pytest.fixture

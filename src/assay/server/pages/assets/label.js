@@ -23,7 +23,7 @@
   const AHEAD = 10, TRIES = 4;
   const pairs = form.querySelector("[data-pairs]"), address = location.pathname, token = form.elements.csrf_token.value;
   const waiting = [], unsent = [], answered = [];
-  let current = pairs.querySelector("article:not([hidden])"), done = Number(form.dataset.done), sending = false, ended = false;
+  let current = pairs.querySelector("article:not([hidden])"), done = Number(form.dataset.done), sending = false, ended = false, stale = false;
   const total = Number(form.dataset.total);
   const say = (text) => {
     document.querySelector("[data-status]").textContent = text;
@@ -60,7 +60,7 @@
       unsent.push(["", "", "u"]);
       done -= 1;
       ended = false;
-      if (back) { current?.before(back); show(back); } else show(current);
+      if (back) { current?.before(back); show(back); } else stale = true;
       say("undone");
     } else {
       unsent.push([current.dataset.case, current.dataset.document, key]);
@@ -114,6 +114,8 @@
       const kept = await post(batch);
       if (kept < batch.length) say(`${batch.length - kept} of ${batch.length} keys were not kept. Load the page again.`);
     }
+    // What was undone was answered before this page was loaded: the server knows which pair it is.
+    if (stale) { location.reload(); return; }
     let left = 0;
     for (let pair = current?.nextElementSibling; pair; pair = pair.nextElementSibling) left += 1;
     if (left < AHEAD && done < total && !unsent.length) await load();
