@@ -209,6 +209,8 @@ def test_the_debugger_follows_its_controls_and_its_keys(visitor: Visitor) -> Non
     page.keyboard.press("1")
     expect(page.locator("[data-status]")).to_have_text("Your grade is kept: 1")
     expect(chosen.locator("h3 [data-grade]")).to_have_text("yours 1")
+    page.keyboard.press("y")
+    expect(page.locator("[data-status]")).to_have_text(re.compile("^(Copied|Selected)"))
     page.keyboard.press("c")
     expect(page.get_by_role("status")).to_contain_text("is a case of searches now")
 

@@ -95,13 +95,13 @@
   });
 
   async function copy(button) {
-    const text = document.getElementById(button.dataset.copy).textContent;
+    const text = document.getElementById(button.dataset.copied).textContent;
     try { await navigator.clipboard.writeText(text); say("Copied"); button.lastChild.textContent = " copied"; }
-    catch { getSelection().selectAllChildren(document.getElementById(button.dataset.copy)); say("Selected: copy it yourself"); }
+    catch { getSelection().selectAllChildren(document.getElementById(button.dataset.copied)); say("Selected: copy it yourself"); }
   }
-  const showCopy = () => { for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false; };
+  const showCopy = () => { for (const button of document.querySelectorAll("[data-copied]")) button.hidden = false; };
   document.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-copy]");
+    const button = event.target.closest("[data-copied]");
     if (button) copy(button);
   });
 
