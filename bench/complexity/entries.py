@@ -51,6 +51,7 @@ from assay.memory.saving.neighbours import compare_texts, share_taken_over
 from assay.memory.saving.spam_filter import find_stuffing, match_orders
 from assay.memory.saving.subjects import Labelled
 from assay.memory.searching.channels import Precise, inverse_frequencies
+from assay.memory.searching.highlighting import mark_matches
 from assay.memory.searching.modes import choose_mode
 from assay.memory.searching.options import SearchOptions
 from assay.memory.searching.query import classify_intent, full_text_query, parse
@@ -318,6 +319,7 @@ _TEXTS: dict[str, tuple[Work, int]] = {
     "guess the intent of a query": (classify_intent, 100_000),
     "score a passage precisely": (_precise, QUERY),
     "show a snippet": (lambda text: cut_snippet(text, text[:1_000]), PASSAGE),
+    "mark the words of a query": (lambda text: mark_matches(text[:1_000], text), PASSAGE),
     "frame stored text for a model": (lambda text: frame_as_data(text, what="a"), BODY),
     "find what was forgotten": (lambda text: Marks(names=("Ada",), pieces=("tea",)).in_value(text), BODY),
     "read a question": (read_question, QUERY),

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from assay.cli.hits import SNIPPET, best_passage, explain_lines, explain_served_last, format_results
+from assay.cli.hits import SNIPPET, best_passage, explain_lines, format_results
+from assay.presentation.explanations import explain_served_last, format_sum
 from assay.records import (
     Author,
     AuthorKind,
@@ -158,6 +159,17 @@ def test_the_shown_sum_gives_the_score_again() -> None:
     best, coefficient, more, scale, factor, score = (float(one) for one in made.groups())
     assert (best + coefficient * more / 2**0.5) / scale * factor == pytest.approx(score, abs=2e-4)
     assert score == pytest.approx(why.score, abs=5e-5)
+
+
+def test_a_further_passage_counts_in_the_shown_sum_by_what_is_above_the_floor() -> None:
+    why = explanation(floor=0.25)
+    made = re.search(r"= \((\S+) \+ (\S+) \* (\S+) / sqrt\(2\)\) / (\S+) x (\S+) = (\S+)  ", format_sum(why))
+    assert made is not None
+    best, coefficient, more, scale, factor, score = (float(one) for one in made.groups())
+    assert more == pytest.approx(0.35 - 0.25)
+    assert (best + coefficient * more / 2**0.5) / scale * factor == pytest.approx(score, abs=2e-4)
+    assert score == pytest.approx(why.score, abs=5e-5)
+    assert "above 0.2500" in format_sum(why)
 
 
 def test_every_vote_and_boost_is_in_the_explanation() -> None:

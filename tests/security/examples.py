@@ -67,6 +67,8 @@ ROUTES: Mapping[str, Example] = {
     "POST /api/memory/{memory_id}/restore": lambda has: {"memory_id": has.spare_memory_id},
     "GET /evaluation/runs/{run_id}/queries/{query_id:path}": lambda has: {"run_id": has.run_id, "query_id": "c1"},
     "GET /evaluation/runs/compare": lambda has: {"control": has.run_id, "treatment": has.run_id},
+    "GET /evaluation/debugger": lambda has: {"q": f"ledger {has.canary('body')}"},
+    "POST /evaluation/runs/{run_id}/queries/{query_id:path}": lambda has: {"run_id": has.run_id, "query_id": "c1"},
     "GET /evaluation/queries/search": lambda has: {"q": f"ledger {has.canary('body')}"},
     "DELETE /api/sign-ins/{session_id}": lambda has: {"session_id": has.spare_sign_in_id},
     "POST /evaluation/sign-ins/{session_id}/end": lambda has: {"session_id": has.spare_sign_in_id},
@@ -172,6 +174,10 @@ FORMS: Mapping[str, Example] = {
     "POST /evaluation/tokens": lambda _: {"name": "matrix", "access": "read", "days": "1"},
     "POST /evaluation/tokens/{token_id}/revoke": lambda _: {},
     "POST /traces/{trace_id}": lambda _: {"key": "g", "dataset": "matrix-cases"},
+    "POST /evaluation/debugger/searches/{query_id}/grade": lambda has: {"key": "2", "item": has.memory_id},
+    "POST /evaluation/debugger/searches/{query_id}/case": lambda _: {},
+    "POST /evaluation/runs/{run_id}/queries/{query_id:path}": lambda _: {"key": "2", "document": "d1"},
+    "POST /evaluation/label/{dataset}/apply": lambda _: {"name": "matrix-labelled", "version": "1.0.0"},
     "POST /evaluation/label/{dataset}": lambda _: {"key": "2", "case": "c1", "document": "d1"},
 }
 TOOLS: Mapping[str, Example] = {

@@ -98,7 +98,7 @@ def test_no_route_of_a_read_token_changes_a_row_or_a_file(services: Services, tm
         for path in (
             f"/api/memory/{ids['memory_id']}?session_id=s1",
             "/memory?q=garage",
-            "/evaluation/queries/search?q=garage",
+            "/evaluation/debugger?q=garage",
         ):
             answered[path] = client.get(path, headers=headers).status_code
         touched = changed(rows, rows_of(services)) + changed(files, files_of(tmp_path))

@@ -25,6 +25,16 @@ def test_a_judgment_with_every_field_filled_comes_back_equal(store: Store, scope
         assert work.judgments.of("q_unknown") == []
 
 
+def test_judgments_are_found_by_the_words_of_their_search(store: Store, scope: Scope) -> None:
+    with store.writing(scope) as work:
+        asked = [samples.query("q_1", query="dogs?"), samples.query("q_2", query="dogs?"), samples.query("q_3")]
+        work.queries.add_many(asked)
+        work.judgments.put_many([samples.judgment(query_id) for query_id in ("q_1", "q_2", "q_3")])
+    with store.reading(scope) as work:
+        assert [found.query_id for found in work.judgments.of_words("dogs?")] == ["q_1", "q_2"]
+        assert work.judgments.of_words("dogs") == []
+
+
 def test_judgments_of_a_query_are_ordered_by_memory_source_and_annotator(store: Store, scope: Scope) -> None:
     ordered = [
         samples.judgment(memory_id="m_B", source=JudgmentSource.VALIDATED, annotator="zoe"),

@@ -104,6 +104,8 @@ JUDGMENT_READ = _act("judgment.read", READ, "Read judgments.")
 JUDGMENT_WRITE = _act("judgment.write", ADD_ONCE, "Write judgments under one's own name.")
 LABEL_READ = _act("label.read", READ, "See what is there to label, and how far one's own labelling is.")
 LABEL_WRITE = _act("label.write", ADD, "Label a document, or take back one's own last label.")
+LABEL_APPLY = _act("label.apply", ADD, "Write the labels of everybody into a new version of a dataset.")
+CASE_ADD = _act("case.add", ADD_ONCE, "Make a logged search a case of a dataset.")
 
 # Learning from use.
 LEARNING_READ = _act("learning.read", READ, "Read what was learned from use, and what keeps it from being applied.")

@@ -12,20 +12,18 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from assay.formats.grid import grid
+from assay.presentation.explanations import explain_moves, explain_relevance, format_sum
 from assay.records import (
     AuthorKind,
     CosineSpread,
     Explanation,
     Hit,
     HitPassage,
-    HopStep,
     PassageScore,
     Pressure,
-    RelevanceReason,
     SearchResult,
     Telemetry,
     Tier,
-    TrustMove,
 )
 from assay.verbs.searching import MemorySearchRequest
 
@@ -148,45 +146,11 @@ def explain_lines(why: Explanation) -> Iterator[str]:
     yield from grid(rows, indent=_INDENT, gap="  ")
     for boost in why.boosts:
         yield f"{_INDENT}x {boost.factor:.3f}  {boost.name}: {boost.reason}"
-    yield f"{_INDENT}{_sum(why)}"
+    yield f"{_INDENT}{format_sum(why)}"
     if why.relevance is not None:
         yield f"{_INDENT}{explain_relevance(why.relevance)}"
-    if why.reranked_from is not None:
-        by = "" if why.rerank_score is None else f" by the cross-encoder, which gave {why.rerank_score:.4f}"
-        yield f"{_INDENT}reranked from place {why.reranked_from}{by}"
-    if why.trust is not None:
-        yield f"{_INDENT}{explain_trust(why.trust)}"
-    if why.step is not None:
-        yield f"{_INDENT}{explain_step(why.step)}"
-    if why.current_fact is not None:
-        yield f"{_INDENT}moved up from place {why.current_fact.from_rank}: {why.current_fact.reason}"
-    if why.served_last_from is not None:
-        yield f"{_INDENT}{explain_served_last(why.served_last_from)}"
-
-
-def explain_step(step: HopStep) -> str:
-    """Say which step of a chain of facts a hit is."""
-    place = "no channel found it" if step.from_rank is None else f"from place {step.from_rank}"
-    return f"step {step.hop + 1} of the question: about {step.about}, leads to {step.leads_to} ({place})"
-
-
-def explain_relevance(why: RelevanceReason) -> str:
-    """How a relevance came about, as a sum that can be repeated by hand."""
-    clues = "".join(f" {clue.weight:+.3f} x {clue.name} {clue.value:.3f}" for clue in why.clues)
-    return f"relevance {why.recompute():.4f} = 1 / (1 + exp(-({why.bias:.3f}{clues})))  ({why.profile})"
-
-
-def explain_served_last(place: int) -> str:
-    """Why a deprecated result is behind all others, as a sentence."""
-    return f"served last, from place {place}: its tier is deprecated"
-
-
-def explain_trust(move: TrustMove) -> str:
-    """Why trust moved a result, as a sentence."""
-    place = "where no channel found it" if move.from_rank is None else f"place {move.from_rank}"
-    if move.raised:
-        return f"raised above {move.other_id} from {place}: {move.reason}"
-    return f"held below {move.other_id}, from {place}: {move.reason}"
+    for sentence in explain_moves(why):
+        yield f"{_INDENT}{sentence}"
 
 
 def _votes(one: PassageScore) -> Iterator[tuple[str, ...]]:
@@ -200,19 +164,6 @@ def _votes(one: PassageScore) -> Iterator[tuple[str, ...]]:
             f"{vote.weight:.3f}",
             f"{vote.contribution:.4f}",
         )
-
-
-def _sum(why: Explanation) -> str:
-    best, rest = why.passages[0].fused, why.passages[1:]
-    base = f"{best:.4f}"
-    if why.aggregated and rest:
-        more = sum(part.fused for part in rest)
-        base = f"({best:.4f} + {why.coefficient:g} * {more:.4f} / sqrt({len(why.passages)}))"
-    factor = 1.0
-    for boost in why.boosts:
-        factor *= boost.factor
-    factor = min(max(factor, 1 / why.bound), why.bound)
-    return f"= {base} / {why.scale:.4f} x {factor:.3f} = {why.score:.4f}  ({why.method.value})"
 
 
 def _about(found: SearchResult, request: MemorySearchRequest) -> Text:

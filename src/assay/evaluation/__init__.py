@@ -29,6 +29,7 @@
 - `recommendations`: what to try next.
 - `harvesting`: a dataset from logged use.
 - `labelling`: labels given by people.
+- `search_cases`: searches of the log as cases of a dataset.
 - `question_generation`: questions generated from documents.
 - `simulation`: learning from feedback, simulated.
 - `tuning`: tuning fusion on logged lists.

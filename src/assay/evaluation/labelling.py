@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 FILE_NAME = "to_label.jsonl"
 FROM_TRACE = "from-trace"
 """The tag of a case that was made of a trace. Documents that were retrieved for it bear its id as a tag."""
+FROM_SEARCH = "from-search"
+"""The same of a case that was made of a search of the log."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,8 +66,9 @@ class Task:
 
 
 def tasks_of(dataset: Dataset) -> list[Task]:
-    """Every graded or anchored document of every case, and what was retrieved for cases of traces, case by case."""
-    retrieved: dict[str, list[str]] = {case.id: [] for case in dataset.cases if FROM_TRACE in case.tags}
+    """Every graded or anchored document of every case, and what recorded cases retrieved, case by case."""
+    recorded = {FROM_TRACE, FROM_SEARCH}
+    retrieved: dict[str, list[str]] = {case.id: [] for case in dataset.cases if not recorded.isdisjoint(case.tags)}
     for document in dataset.documents if retrieved else ():
         for tag in document.tags:
             if tag in retrieved:
@@ -250,7 +253,9 @@ def standing(labels: Iterable[Label]) -> dict[str, dict[tuple[str, str], Label]]
         if label.pressed is not Pressed.UNDO:
             own.append(label)
         elif own:
-            own.pop()
+            # Undone is the last label of that pair: grades given elsewhere, as in the debugger, stay.
+            places = [place for place, earlier in enumerate(own) if earlier.key == label.key]
+            own.pop(places[-1] if places else -1)
     return {annotator: {label.key: label for label in own} for annotator, own in pressed.items()}
 
 
@@ -335,6 +340,22 @@ class LabelSession:
         answered = set(self._done)
         return next((task for key, task in self._tasks.items() if key not in answered), None)
 
+    def upcoming(self, most: int) -> list[Task]:
+        """The next pairs that were not answered yet, in order."""
+        answered = set(self._done)
+        return list(islice((task for key, task in self._tasks.items() if key not in answered), most))
+
+    def press_on(self, key: str, pair: tuple[str, str]) -> str:
+        """Apply a key to one pair, in any order, and record it; return a description, empty where it does nothing.
+
+        A pair that was answered already is left as it is; `u` undoes the last answer of this person.
+        """
+        if key == UNDO:
+            return self._undo()
+        if pair not in self._tasks or pair in self._done or key not in (*KEYS, SKIP):
+            return ""
+        return self._answer(key, pair)
+
     def press(self, key: str) -> str:
         """Apply a key and record it; return a description of what was done. Other keys do nothing."""
         task = self.current
@@ -345,9 +366,12 @@ class LabelSession:
             return self._undo()
         if task is None or key not in (*KEYS, SKIP):
             return ""
+        return self._answer(key, task.key)
+
+    def _answer(self, key: str, pair: tuple[str, str]) -> str:
         pressed = Pressed.SKIP if key == SKIP else Pressed.GRADE
-        self._journal.add(task.key, self._annotator, pressed, None if key == SKIP else int(key))
-        self._done.append(task.key)
+        self._journal.add(pair, self._annotator, pressed, None if key == SKIP else int(key))
+        self._done.append(pair)
         return "skipped" if key == SKIP else f"{key}: {KEYS[key]}"
 
     def _undo(self) -> str:
@@ -410,13 +434,19 @@ def _apply_to_case(case: Case, labels: list[Label], level: int) -> Case | None:
 
 
 def _grades(case: Case, labels: list[Label]) -> tuple[Grade, ...]:
+    """The grades of a case with those of people; a grade that nobody signed gives way to a person's own."""
     given = {
         (label.document_id, JudgmentSource.MANUAL, label.annotator): Grade(
             document_id=label.document_id, grade=label.grade or 0, annotator=label.annotator
         )
         for label in labels
     }
-    before = {(grade.document_id, grade.source, grade.annotator): grade for grade in case.grades}
+    regraded = {label.document_id for label in labels}
+    before = {
+        (grade.document_id, grade.source, grade.annotator): grade
+        for grade in case.grades
+        if grade.annotator or grade.source is not JudgmentSource.MANUAL or grade.document_id not in regraded
+    }
     return tuple({**before, **given}.values())
 
 

@@ -14,23 +14,32 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from assay.errors import AssayError, RunNotFound
+from assay.errors import AssayError, NothingMeasured, RunNotFound
 from assay.evaluation.baselines import Baseline, BaselineHead, bless, read_head, write_baseline
 from assay.evaluation.datasets import Imported, Registry, load_named
 from assay.evaluation.datasets.bundled import list_bundled
 from assay.evaluation.datasets.registry import CARD
 from assay.evaluation.gating import GateOptions
-from assay.evaluation.labelling import Label, LabelJournal, LabelSession, standing, tasks_of
+from assay.evaluation.labelling import (
+    Applied,
+    Label,
+    LabelJournal,
+    LabelSession,
+    Pressed,
+    apply_labels,
+    standing,
+    tasks_of,
+)
 from assay.evaluation.lookup import Lookup
 from assay.evaluation.readings import Reading
 from assay.evaluation.reporting import Report, gather
 from assay.evaluation.reporting.building import look_around
-from assay.evaluation.results import load_run
+from assay.evaluation.results import RunResult, load_run
 from assay.evaluation.running.files import LATEST, RunFolder, list_runs
 from assay.private_files import make_private_folder
 from assay.records import Scope
@@ -133,6 +142,11 @@ class Shelf:
         found, against = load_run(run.path), None if baseline is None else load_run(baseline.path)
         return gather(found, look_around(found, self._lookup(), baseline=against, floors=floors))
 
+    def read_cases(self, run: RunFolder) -> tuple[RunResult, Dataset | None]:
+        """A finished run with every case, and the dataset it was measured on; None: it is not at hand any more."""
+        found = load_run(run.path)
+        return found, look_around(found, self._lookup()).dataset
+
     def bless(
         self, wanted: str, *, note: str, despite: str = "", floors: Mapping[str, float] | None = None
     ) -> Baseline:
@@ -185,9 +199,36 @@ class Shelf:
         """The labels of a dataset that stand, by annotator (`Scope.identity`) and pair."""
         return standing(self._journal(dataset).labels())
 
-    def label_session(self, dataset: str) -> LabelSession:
-        """The caller's own labelling session over the pairs of a dataset; labels are stored under the caller's name."""
-        return LabelSession(tasks_of(self.load_dataset(dataset)), self._journal(dataset), self._scope.identity)
+    def label_session(self, dataset: str, loaded: Dataset | None = None) -> LabelSession:
+        """The caller's own labelling session over the pairs of a dataset; labels are stored under the caller's name.
+
+        `loaded` is the dataset where it was loaded before.
+        """
+        tasks = tasks_of(loaded or self.load_dataset(dataset))
+        return LabelSession(tasks, self._journal(dataset), self._scope.identity)
+
+    def grade(self, dataset: str, case_id: str, document_id: str, grade: int) -> None:
+        """Write down the caller's own grade of one document for one case, whether or not the dataset grades it."""
+        self.claim_labels(dataset)
+        self._journal(dataset).add((case_id, document_id), self._scope.identity, Pressed.GRADE, grade)
+
+    def my_grades(self, dataset: str, case_id: str) -> dict[str, int]:
+        """The caller's own grades of one case, by document."""
+        mine = self.labels(dataset).get(self._scope.identity, {})
+        return {
+            document: label.grade
+            for (case, document), label in mine.items()
+            if case == case_id and label.grade is not None
+        }
+
+    def apply_labels(self, dataset: str, *, name: str, version: str) -> tuple[Imported, Applied]:
+        """Write everybody's labels of a dataset into a copy of it under a name and version of this tenant."""
+        applied = apply_labels(self.load_dataset(dataset), self.labels(dataset))
+        if not applied.grades:
+            raise NothingMeasured(f"{dataset} has no labels yet", remedy="Grade at least one pair first.")
+        named = replace(applied.dataset, name=name, version=version)
+        card, _ = self.keep_dataset(named, origin=f"{dataset}, with labels")
+        return card, applied
 
     def claim_labels(self, dataset: str) -> None:
         """Write down that the labels of a dataset are this tenant's; say so before the first of them is written."""

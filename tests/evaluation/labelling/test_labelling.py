@@ -14,6 +14,7 @@ from assay.evaluation.datasets.checks import ACCEPTED, GENERATED
 from assay.evaluation.labelling import (
     LabelJournal,
     LabelSession,
+    Pressed,
     Task,
     agreement,
     apply_labels,
@@ -69,6 +70,24 @@ def test_a_session_goes_on_where_the_last_one_stopped_and_can_undo_it(tmp_path: 
     other = LabelSession(TASKS, journal(tmp_path), "bo")
     assert other.current == TASKS[0]
     assert other.press("u") == "nothing to undo"
+
+
+def test_pairs_are_answered_in_any_order_and_once(tmp_path: Path) -> None:
+    session = LabelSession(TASKS, journal(tmp_path), "ada")
+    assert [task.document_id for task in session.upcoming(2)] == ["d0", "d1"]
+    said = [session.press_on(key, ("q1", name)) for key, name in (("3", "d2"), ("1", "d2"), ("s", "d0"), ("2", "d9"))]
+    assert said == ["3: the answer", "", "skipped", ""]
+    assert grades(tmp_path) == {"d2": 3, "d0": None}
+    assert [task.document_id for task in session.upcoming(9)] == ["d1", "d3"]
+    assert session.press_on("u", ("", "")) == "undone"
+    assert grades(tmp_path) == {"d2": 3}
+
+
+def test_undoing_takes_back_the_label_of_its_own_pair(tmp_path: Path) -> None:
+    session = pressing(tmp_path, "3")
+    journal(tmp_path).add(("q1", "elsewhere"), "ada", Pressed.GRADE, 2)
+    assert session.press("u") == "undone"
+    assert grades(tmp_path) == {"elsewhere": 2}
 
 
 def test_when_all_is_done_keys_do_nothing_more(tmp_path: Path) -> None:
@@ -142,6 +161,17 @@ def test_labels_become_grades_of_their_own(tmp_path: Path) -> None:
     assert weak in labelled.grades
     assert {one.annotator for one in labelled.grades} == {"", "ada", "bo"}
     assert found.dataset.cases[1] == dataset.cases[1]
+
+
+def test_a_person_overrules_a_grade_that_nobody_signed_and_no_other(tmp_path: Path) -> None:
+    signed = Grade(document_id="d1", grade=3, annotator="cy")
+    old = (Grade(document_id="d0", grade=3), signed, Grade(document_id="d2", grade=2))
+    documents = tuple(Document(id=f"d{place}", text="words") for place in range(4))
+    dataset = Dataset(name="use", documents=documents, cases=(case("q1", grades=old),))
+    pressing(tmp_path, "00")
+    labelled = apply_labels(dataset, standing(journal(tmp_path).labels())).dataset.cases[0]
+    assert labelled.labels == {"d0": 0, "d1": 3, "d2": 2}
+    assert signed in labelled.grades
 
 
 def test_a_generated_case_counts_once_somebody_agreed_and_goes_when_nobody_did(tmp_path: Path) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import threading
+import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
 from playwright.sync_api import expect
 from tests.server.pages.filled import FLAG, NOTES, QUESTION, many_sessions
 from tests.server.pages.looking import Visitor
@@ -13,7 +16,9 @@ from tests.server.pages.payloads import PAYLOADS
 from tests.server.serving import BOUND_S, OWN
 
 from assay.errors import InputError
+from assay.evaluation.datasets import load_dataset
 from assay.records import Draft
+from assay.records.datasets import Dataset
 from assay.records.research_log import TracedAnswer
 from assay.research.events import Listen
 from assay.server.pages.page import MENU
@@ -21,7 +26,7 @@ from assay.server.pages.question_list import LISTED
 from assay.server.services import Services
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Route
 
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 
@@ -37,10 +42,10 @@ def inner_pages(services: Services) -> list[str]:
         "/memory?q=cancel",
         f"/answers/{asked}",
         f"/evaluation/queries/{asked}",
-        "/evaluation/queries/search?q=holiday",
+        "/evaluation/debugger?q=holiday&against=assay:search.fusion%3Drrf",
         f"/evaluation/runs/{runs[1]}?baseline={runs[0]}",
         f"/evaluation/runs/compare?control={runs[0]}&treatment={runs[1]}",
-        f"/evaluation/runs/{runs[1]}/queries/q001",
+        f"/evaluation/runs/{runs[1]}/queries/q001?baseline={runs[0]}",
         f"/evaluation/experiments/{FLAG}",
         "/evaluation/label/hotel",
         "/traces/strange",
@@ -139,10 +144,92 @@ def test_labels_are_given_by_keyboard_alone(visitor: Visitor) -> None:
     page.keyboard.press("3")
     expect(document).not_to_have_value(first)
     expect(page.locator("[role=status]")).to_have_text("3: the answer")
-    visitor.drawn()
     page.keyboard.press("u")
     expect(document).to_have_value(first)
     expect(done).to_have_text(before)
+    page.keyboard.press("3")
+    expect(document).not_to_have_value(first)
+    page.wait_for_function(
+        "(before) => fetch(location.pathname).then((reply) => reply.text()).then((text) => !text.includes(before))",
+        arg=f">{before}<",
+    )
+    visitor.again()
+    page.keyboard.press("u")
+    expect(document).to_have_value(first)
+    expect(done).to_have_text(before)
+
+
+@pytest.fixture
+def small_dataset(filled: Services) -> Dataset:
+    """A dataset of some twenty pairs to label: quick to load."""
+    hotel = load_dataset("hotel")
+    dataset = replace(hotel, name="hotel-typed", cases=hotel.cases[:3], floors={})
+    filled.shelf(OWN).keep_dataset(dataset, origin="test")
+    return dataset
+
+
+def test_ten_labels_typed_at_ten_keys_a_second_are_all_kept(
+    visitor: Visitor, filled: Services, small_dataset: Dataset
+) -> None:
+    assert sum(len(case.grades) for case in small_dataset.cases) > 20
+    held: list[Route] = []
+    page = visitor.go("/evaluation/label/hotel-typed")
+    page.route("**/label/hotel-typed", lambda route: held.append(route) if _is_first(route, held) else route.fallback())
+    page.keyboard.type("3210321032", delay=100)
+    # The server has not answered a single key yet, and every pair was shown: no key waits for it.
+    expect(page.locator(".head h1 + p")).to_have_text(re.compile("^10 of "))
+    held[0].fallback()
+    until = time.monotonic() + BOUND_S
+    while len(_typed(filled)) < 10 and time.monotonic() < until:
+        visitor.drawn()
+    assert _typed(filled) == [3, 2, 1, 0, 3, 2, 1, 0, 3, 2]
+    page = visitor.go("/evaluation/label/hotel-typed")
+    expect(page.locator(".head h1 + p")).to_have_text(re.compile("^10 of "))
+
+
+def _typed(services: Services) -> list[int | None]:
+    kept = services.shelf(OWN).labels("hotel-typed").get(OWN.identity, {})
+    return [label.grade for label in kept.values()]
+
+
+def _is_first(route: Route, held: list[Route]) -> bool:
+    return route.request.method == "POST" and not held
+
+
+def test_the_debugger_follows_its_controls_and_its_keys(visitor: Visitor) -> None:
+    page = visitor.go("/evaluation/debugger?q=late+cancel+on+a+holiday&k=3")
+    expect(page.locator(".lists h3", has_text="vector")).to_have_count(1)
+    page.check("#channel-bm25")
+    expect(page.locator(".lists h3", has_text="vector")).to_have_count(0)
+    expect(page).to_have_url(re.compile("[?&]channel=bm25"))
+    page.locator(".lists ol").last.locator("a.entry").last.click()
+    chosen = page.locator("[data-shown] article.open")
+    expect(chosen).to_have_count(1)
+    expect(page).to_have_url(re.compile("#p-"))
+    page.keyboard.press("1")
+    expect(page.locator("[data-status]")).to_have_text("Your grade is kept: 1")
+    expect(chosen.locator("h3 [data-grade]")).to_have_text("yours 1")
+    page.keyboard.press("y")
+    expect(page.locator("[data-status]")).to_have_text(re.compile("^(Copied|Selected)"))
+    page.keyboard.press("c")
+    expect(page.get_by_role("status")).to_contain_text("is a case of searches now")
+
+
+@pytest.mark.slow
+def test_lost_queries_of_a_run_are_walked_and_judged_by_keys(visitor: Visitor, filled: Services) -> None:
+    good, worse = (run.path.name for run in filled.shelf(OWN).runs()[:2])
+    page = visitor.go(f"/evaluation/runs/{worse}/queries/q001?baseline={good}")
+    place = page.locator(".debugged p", has_text="Lost query").first
+    expect(place).to_contain_text("Lost query 104 of")
+    page.keyboard.press("j")
+    expect(place).to_contain_text("Lost query 105 of")
+    expect(page).to_have_url(re.compile(f"baseline={good}$"))
+    visitor.drawn()
+    page.keyboard.press("k")
+    expect(place).to_contain_text("Lost query 104 of")
+    visitor.drawn()
+    page.keyboard.press("w")
+    expect(page.locator("[data-status]")).to_have_text("Your grade is kept: 0")
 
 
 def test_filters_stand_in_the_address(visitor: Visitor) -> None:

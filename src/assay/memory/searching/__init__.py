@@ -16,6 +16,7 @@ Read `searcher` first, then `pipeline`.
 - `current_facts`: the newest statement on a topic above the older ones.
 - `trust`: no program's note above a person's note that it contradicts.
 - `relevance`: the probability that a result is relevant, fitted on labelled searches.
+- `highlighting`: which words of a text match a query.
 - `results`: reranking, the relevance cut, the token budget and the explanation of each hit.
 - `variants`: search by another configuration of the same memory.
 - `trace`: the timed stages, and the guard that lets a channel fail without failing the search.

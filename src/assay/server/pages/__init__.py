@@ -16,6 +16,11 @@ Charts, style sheet and the wording of numbers are those of `assay.presentation`
 - `overview`: what answered questions add up to, over time.
 - `analysis`: patterns and prompts.
 - `live_runs`: start a run, watch it, stop it and go on with it.
+- `debugger`: why a query got these results: searches made now, and recorded ones.
+- `search_form`: the controls of the debugger, as a search, a spec and a command.
+- `debugged_search`: a search taken apart.
+- `debugged_run`: one query of a run taken apart.
+- `ranked_lists`: lists side by side, the lines between them, and their difference.
 - `runs`: finished runs, comparisons and reports.
 - `run_history`: the chart of a metric over runs.
 - `notices`: a sentence that the page after a form shows once.
@@ -40,6 +45,7 @@ from assay.server.pages import (
     administration,
     analysis,
     answers,
+    debugger,
     experiments,
     find,
     labelling,
@@ -67,6 +73,7 @@ PAGES = (
     memory_one.pages,
     memory.pages,
     overview.pages,
+    debugger.pages,  # before the explorer, whose address of one question would take the old one of searches
     answers.explorer_pages,
     analysis.pattern_pages,
     analysis.prompt_pages,
@@ -94,6 +101,7 @@ def add_pages(app: FastAPI) -> None:
     app.state.analyses = LastFew()
     app.state.memory_counts = LastFew()
     app.state.memory_copies = LastFew()
+    app.state.debugged_runs = LastFew()
     setattr(app.state, PAGE, partial(page.show_error, app))
     app.add_api_route(
         page.ASSETS_PATH + "/{name}", _asset, methods=["GET"], include_in_schema=False, response_model=None

@@ -17,7 +17,6 @@ from starlette.responses import Response
 
 from assay.access import acts
 from assay.errors import AssayError, NotReady
-from assay.presentation import charts
 from assay.records.research import Dimension
 from assay.records.research_log import ResearchAnswer, StoredResearch
 from assay.research.attempts import find_chosen_answer, find_chosen_plan
@@ -25,7 +24,6 @@ from assay.research.rating import find_citations
 from assay.research.record import FORMAT
 from assay.server.errors import to_json_response as told
 from assay.server.pages import filters, question_list
-from assay.server.pages.memory import search_to_explain, steps_of
 from assay.server.pages.page import Page, Pages, PageView, go_to, vote_word
 from assay.server.pages.question import draw_timeline, find_beside, link_sentences
 from assay.server.routing import with_act
@@ -236,15 +234,6 @@ _FILTERS = (
     "severe",
     "prompt",
 )
-
-
-@explorer_pages.get("/evaluation/queries/search", acts.MEMORY_SEARCH)
-def explain_search(view: PageView) -> Page:
-    """Explain one search: the result of every step, and how each score is made up."""
-    words = view.query_value("q")
-    found = search_to_explain(view, words) if words else None
-    steps = None if found is None else charts.steps(steps_of(found))
-    return Page(template="explain.html", context={"words": words, "found": found, "steps": steps})
 
 
 @explorer_pages.get("/evaluation/queries/{log_id}", acts.ANSWER_READ)

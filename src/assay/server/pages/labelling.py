@@ -1,26 +1,48 @@
-"""`/evaluation/label`: label one pair of question and candidate at a time, with a key for each grade.
+"""`/evaluation/label`: grade one pair of a question and a document at a time, with the keys of `assay label`.
 
-Labels are saved at once to a file of the tenant, `.assay/labels/DATASET.labels.jsonl` for the tenant that runs the
-server; `assay label --labels` reads the same file. Each label is saved under the caller's identity.
+Labels are saved in the labels folder beside the runs, as `DATASET.labels.jsonl` for the tenant that runs the
+server; `assay label --labels` reads the same file. Each label is saved under the caller's identity. The page holds the
+next pairs, so that a key shows the next one at once; the script sends keys in the order they were pressed.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Any
-from urllib.parse import quote
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
 
 import numpy as np
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from assay.access import acts
 from assay.errors import AssayError, BadValue, NothingMeasured, RecordNotFound
-from assay.evaluation.labelling import KEYS, SKIP, UNDO, Label, agreement, tasks_of
+from assay.evaluation.datasets.bundled import list_bundled
+from assay.evaluation.datasets.registry import Imported, next_version
+from assay.evaluation.labelling import KEYS, SKIP, UNDO, Label, Task, agreement, tasks_of
+from assay.memory.searching.highlighting import TextPiece, mark_matches
+from assay.records.datasets import AgreementReport
 from assay.records.scope import name_of
-from assay.server.pages.page import Page, Pages, PageView
+from assay.server.pages.page import Page, Pages, PageView, go_to
 
 pages = Pages("label")
+AHEAD = 20
+"""Pairs that a page holds: the one to grade, and the next ones."""
+SHOWN_FIRST = 6_000
+"""Characters of a document that are shown before all of it is asked for."""
+MOST_PRESSED = 200
+"""Keys that one request may carry."""
+DISAGREEMENTS = 10
 _SEED = 0
+
+
+class ShownPair(NamedTuple):
+    """A pair as the page shows it."""
+
+    task: Task
+    pieces: tuple[TextPiece, ...]
+    rest: int
+    """Characters that are not shown."""
 
 
 @pages.get("/evaluation/label", acts.LABEL_READ)
@@ -43,45 +65,117 @@ def _progress(view: PageView, name: str) -> dict[str, Any] | None:
 
 @pages.get("/evaluation/label/{dataset}", acts.LABEL_READ)
 def show_pair(view: PageView) -> Page:
-    """Show the caller's next pair."""
+    """Show the caller's next pair, and hold those after it."""
     name = _check_dataset(view)
-    session = view.shelf.label_session(name)
+    loaded = view.shelf.load_dataset(name)
+    session = view.shelf.label_session(name, loaded)
+    labels = view.shelf.labels(name)
+    whole = view.query_value("whole") == "yes"
+    tasks = session.upcoming(1 if whole else AHEAD)
     return Page(
         template="label.html",
         context={
             "dataset": name,
-            "task": session.current,
+            "pairs": [_show(task, whole=whole) for task in tasks],
             "done": session.done,
             "total": session.total,
             "keys": KEYS,
+            "may_label": view.grant.allows(acts.LABEL_WRITE.policy),
             # A path on the server, so only an operator sees it.
             "file": view.shelf.labels_file(name) if view.grant.allows(acts.SETTINGS_READ_ALL.policy) else None,
             "said": view.notice,
-            "agreed": _measure_agreement(view.shelf.labels(name)),
+            "annotators": {name_of(who): len(own) for who, own in labels.items()},
+            "agreed": _measure_agreement(labels),
             "name_of": name_of,
+            "most_disagreements": DISAGREEMENTS,
+            **_describe_applying(view, loaded.version, labels),
         },
     )
 
 
-def _measure_agreement(labels: Mapping[str, Mapping[tuple[str, str], Label]]) -> Any:
+def _show(task: Task, *, whole: bool) -> ShownPair:
+    text = task.text if whole else task.text[:SHOWN_FIRST]
+    return ShownPair(task, mark_matches(task.query, text), len(task.text) - len(text))
+
+
+def _measure_agreement(labels: Mapping[str, Mapping[tuple[str, str], Label]]) -> AgreementReport | None:
     try:
         return agreement(labels, rng=np.random.default_rng(_SEED))
     except NothingMeasured:
         return None
 
 
+def _describe_applying(
+    view: PageView, version: str, labels: Mapping[str, Mapping[tuple[str, str], Label]]
+) -> dict[str, Any]:
+    """Return what the form for a new version of the dataset says, and the version that was just written."""
+    imports, name = view.shelf.list_imports(), view.path["dataset"]
+    target = f"{name}-labelled" if name in list_bundled() else name
+    versions = [card.version for card in imports if card.name == target]
+    written = _find_written(imports, view.query_value("written"))
+    return {
+        "graded": sum(label.grade is not None for own in labels.values() for label in own.values()),
+        "target": target,
+        "version": next_version(versions[-1] if versions else version),
+        "written": written,
+        "may_apply": view.grant.allows(acts.LABEL_APPLY.policy),
+    }
+
+
+def _find_written(imports: list[Imported], wanted: str) -> Imported | None:
+    return next((card for card in imports if f"{card.name}@{card.version}" == wanted), None)
+
+
 @pages.post("/evaluation/label/{dataset}", acts.LABEL_WRITE)
 def press(view: PageView) -> Response:
-    """Apply a key to the pair that the browser showed; if that pair has been labelled meanwhile, do nothing."""
-    name, key = _check_dataset(view), view.form_value("key")
-    if key not in (*KEYS, SKIP, UNDO):
-        raise BadValue(f"there is no key {key!r}", remedy="Press 0 to 3, s or u.")
+    """Apply keys to the pairs that the browser showed; a pair that has been labelled meanwhile stays as it is."""
+    name = _check_dataset(view)
+    if view.form.get("presses"):
+        return _press_many(view, name)
+    key = view.form_value("key")
+    _check_key(key)
     view.shelf.claim_labels(name)
     session = view.shelf.label_session(name)
-    task = session.current
-    seen = (view.form.get("case", ""), view.form.get("document", ""))
-    said = session.press(key) if key == UNDO or (task is not None and task.key == seen) else "already answered"
-    return view.go_to(f"/evaluation/label/{quote(name)}", said)
+    done = session.press_on(key, (view.form.get("case", ""), view.form.get("document", "")))
+    return view.go_to(f"/evaluation/label/{quote(name)}", done or "already answered")
+
+
+def _press_many(view: PageView, name: str) -> Response:
+    """Apply the keys of a script in their order; the reply says how many were kept."""
+    presses = _read_presses(view.form["presses"])
+    view.shelf.claim_labels(name)
+    session = view.shelf.label_session(name)
+    kept = [session.press_on(key, (case, document)) for case, document, key in presses]
+    return JSONResponse({"kept": sum(map(bool, kept)), "done": session.done, "total": session.total})
+
+
+def _read_presses(text: str) -> list[tuple[str, str, str]]:
+    try:
+        found = json.loads(text)
+        presses = [(str(case), str(document), str(key)) for case, document, key in found]
+    except (ValueError, TypeError, RecursionError) as problem:
+        raise BadValue("presses is not a list of pairs and keys", remedy="Load the page again.") from problem
+    if len(presses) > MOST_PRESSED:
+        raise BadValue(f"{len(presses):,} keys are sent at once", remedy=f"Send up to {MOST_PRESSED}.")
+    for _, _, key in presses:
+        _check_key(key)
+    return presses
+
+
+def _check_key(key: str) -> None:
+    if key not in (*KEYS, SKIP, UNDO):
+        raise BadValue(f"there is no key {key!r}", remedy="Press 0 to 3, s or u.")
+
+
+@pages.post("/evaluation/label/{dataset}/apply", acts.LABEL_APPLY)
+def apply(view: PageView) -> Response:
+    """Write everybody's labels into a new version of the dataset."""
+    name = _check_dataset(view)
+    target, version = view.form_value("name").strip(), view.form_value("version").strip()
+    if target in list_bundled():
+        raise BadValue(f"{target} comes with Assay and does not change", remedy="Choose another name for the copy.")
+    card, _ = view.shelf.apply_labels(name, name=target, version=version)
+    return go_to(f"/evaluation/label/{quote(name)}?{urlencode({'written': f'{card.name}@{card.version}'})}")
 
 
 def _check_dataset(view: PageView) -> str:

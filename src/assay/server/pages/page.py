@@ -36,6 +36,7 @@ from assay.errors import AssayError, BadValue, RecordNotFound
 from assay.gateway.headers import SAFE, authority
 from assay.memory.engine import Engine
 from assay.presentation import outcomes, templates
+from assay.presentation.explanations import format_sum
 from assay.presentation.templates import SHARED, STYLE, read_shared
 from assay.records import Scope
 from assay.records.learning import Validated
@@ -155,6 +156,7 @@ MENU: tuple[MenuEntry, ...] = (
     MenuEntry("queries", "/evaluation/queries", "Questions", "Answers"),
     MenuEntry("patterns", "/evaluation/patterns", "Patterns", "Answers"),
     MenuEntry("prompts", "/evaluation/prompts", "Prompts", "Answers"),
+    MenuEntry("debugger", "/evaluation/debugger", "Debugger", "Retrieval"),
     MenuEntry("runs", "/evaluation/runs", "Runs", "Retrieval"),
     MenuEntry("experiments", "/evaluation/experiments", "Experiments", "Retrieval"),
     MenuEntry("label", "/evaluation/label", "Label", "Retrieval"),
@@ -170,7 +172,7 @@ MENU: tuple[MenuEntry, ...] = (
 @cache
 def environment() -> Environment:
     """Return the Jinja environment of the pages."""
-    return templates.environment(_TEMPLATES, asset=asset_address, results=outcomes)
+    return templates.environment(_TEMPLATES, asset=asset_address, results=outcomes, sum_of=format_sum)
 
 
 def render(

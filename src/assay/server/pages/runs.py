@@ -15,10 +15,8 @@ from assay.errors import AssayError, BadValue, NotComparable, RunNotFound
 from assay.evaluation.baselines import BaselineHead, shortcomings
 from assay.evaluation.comparison import Compared, compare_two, is_loss, leading, movers
 from assay.evaluation.gating import GateOptions
-from assay.evaluation.recommendations import advise
 from assay.evaluation.reporting import Report
 from assay.evaluation.reporting import wording as report_wording
-from assay.evaluation.reporting.markdown import find_query
 from assay.evaluation.reporting.page import draw_funnel, draw_intervals, draw_latency
 from assay.evaluation.run_catalogue import RunCatalogue, RunEntry
 from assay.evaluation.running.files import RunFolder
@@ -26,7 +24,7 @@ from assay.evaluation.running.live import find_current
 from assay.presentation import charts
 from assay.records.run_results import Mover
 from assay.server.live_runs import find_live
-from assay.server.pages import filters
+from assay.server.pages import debugged_run, filters
 from assay.server.pages.lists import ListColumn, PageList
 from assay.server.pages.page import LastFew, Page, Pages, PageView, go_to
 from assay.server.pages.run_history import draw_history
@@ -408,17 +406,14 @@ def _others(view: PageView, mine: RunEntry | None, head: BaselineHead | None) ->
 
 @pages.get(f"{ADDRESS}/{{run_id}}/queries/{{query_id:path}}", acts.RUN_READ)
 def show_query(view: PageView) -> Page | Response:
-    """Show one query of a run: what every step did with each gold item."""
-    report = _report(view, view.query_value("baseline"))
-    query = find_query(report, view.path["query_id"])
-    if query.id != view.path["query_id"]:
-        return go_to(f"{ADDRESS}/{report.run_id}/queries/{query.id}")
-    water = report.waterfall
-    advice = {} if water is None else {item.item: advise(item, water) for item in query.expected if not item.found}
-    return Page(
-        template="run_query.html",
-        context={"report": report, "query": query, "advice": advice, "water": water, "w": report_wording},
-    )
+    """Show one query of a run: every list, every gold item, and the baseline's list beside them."""
+    return debugged_run.show_query(view, _report(view, view.query_value("baseline")))
+
+
+@pages.post(f"{ADDRESS}/{{run_id}}/queries/{{query_id:path}}", acts.LABEL_WRITE)
+def grade_document(view: PageView) -> Response:
+    """Keep the caller's grade of a document for a query of a run."""
+    return debugged_run.grade_document(view)
 
 
 def _report(view: PageView, against: str) -> Report:

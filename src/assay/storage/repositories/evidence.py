@@ -64,6 +64,17 @@ class Judgments(Repository):
         statement = self._select(table, table.c.query_id == query_id).order_by(*order)
         return [from_row(Judgment, row, table) for row in self._connection.execute(statement)]
 
+    def of_words(self, query: str) -> list[Judgment]:
+        """Return every judgment of searches with exactly these words, oldest first."""
+        grades, asked = eval_judgments, eval_queries
+        statement = (
+            select(grades)
+            .join(asked, (asked.c.tenant == grades.c.tenant) & (asked.c.query_id == grades.c.query_id))
+            .where(self._mine(grades), asked.c.query == query)
+            .order_by(grades.c.created_at, grades.c.id)
+        )
+        return [from_row(Judgment, row, grades) for row in self._connection.execute(statement)]
+
     def with_texts(self, sources: Collection[JudgmentSource]) -> list[tuple[str, Judgment]]:
         """Return every judgment of some sources with the words of its query, oldest first."""
         grades, asked = eval_judgments, eval_queries
