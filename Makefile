@@ -75,6 +75,7 @@ bench: $(READY) $(PEERS)
 	@$(BIN)/python -m bench.defects $(if $(DATA),--data $(DATA))
 	@$(BIN)/python -m bench.patterns
 	@$(BIN)/python -m bench.pages
+	@$(BIN)/python -m bench.run_pages
 	@$(BIN)/python -m bench.http_client
 	@$(BIN)/python -m bench.cluster
 	@$(BIN)/python -m bench.growth

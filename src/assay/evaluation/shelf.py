@@ -122,16 +122,29 @@ class Shelf:
 
     def find_run(self, wanted: str) -> RunFolder:
         """The run of that id, the newest of that name, or the newest of all as `latest`; never a path."""
+        by_its_id = self._run_of_id(wanted)
+        if by_its_id is not None:
+            return by_its_id
         known = self.runs()
         if wanted == LATEST and known:
             return known[-1]
-        by_id = [run for run in known if run.path.name == wanted]
-        named = by_id or [run for run in known if _name_of(run) == wanted]
+        named = [run for run in known if _name_of(run) == wanted]
         if not named:
             raise RunNotFound(
                 f"there is no run {wanted!r}", remedy="Name a run by its id or name as the list of runs has it."
             )
         return named[-1]
+
+    def _run_of_id(self, run_id: str) -> RunFolder | None:
+        """The run of that id, found without listing the others; None: there is none, or it is another tenant's."""
+        if Path(run_id).name != run_id or run_id in ("", ".", ".."):
+            return None
+        apart, shared = RunFolder(self._apart.runs / run_id), RunFolder(self._shared.runs / run_id)
+        if apart.manifest.is_file():
+            return apart
+        if shared.manifest.is_file() and self._visible(FileKind.RUN, [run_id]):
+            return shared
+        return None
 
     def read_run(self, wanted: str) -> Reading:
         """A finished run, read, with the texts of its cases where its dataset is at hand."""

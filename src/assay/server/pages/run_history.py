@@ -86,7 +86,10 @@ class _Scale:
         ends = [end for value in values for end in value if end is not None]
         low, high = min(ends), max(ends)
         room = (high - low) * 0.06 or 0.05
-        self._low, self._high = low - room, high + room
+        # Shares stay between 0 and 1, so that no line of the grid is drawn where no value can be.
+        share = low >= 0.0 and high <= 1.0
+        self._low = max(low - room, 0.0) if share else low - room
+        self._high = min(high + room, 1.0) if share else high + room
 
     def place(self, value: float) -> float:
         """Return how far below the top a value is drawn."""

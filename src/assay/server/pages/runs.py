@@ -58,7 +58,8 @@ def list_runs(view: PageView) -> Page:
     baselines = view.shelf.baselines()
     metrics = _metrics_of(entry for entry in fitting if entry.has_numbers)
     metric = wanted.metric or (metrics[0] if metrics else "")
-    drawn = _drawn(fitting, wanted.dataset)
+    drawn, groups = _drawn(fitting, wanted.dataset), group_runs(entries)
+    verdicts = _verdicts(view, [*shown, *drawn])
     return Page(
         template="runs.html",
         context={
@@ -75,11 +76,11 @@ def list_runs(view: PageView) -> Page:
             "next": view.with_query(begin=begin + LISTED) if begin + LISTED < len(fitting) else None,
             "before": view.with_query(begin=max(0, begin - LISTED) or None) if begin else None,
             "baselines": baselines,
-            "verdicts": _verdicts(view, [*shown, *drawn]),
-            "history": draw_history(drawn, metric, baselines, _verdicts(view, drawn)),
+            "verdicts": verdicts,
+            "history": draw_history(drawn, metric, baselines, verdicts),
             "choices": _choices(shown, entries, baselines),
-            "pair": choose_pair(fitting, entries, baselines),
-            "control_of": partial(find_control, entries=entries, baselines=baselines),
+            "pair": choose_pair(fitting, groups, baselines),
+            "control_of": partial(find_control, groups=groups, baselines=baselines),
             "current": find_current(view.shelf.runs_folder),
             "may_start": view.grant.allows(acts.RUN_START.policy),
             "sorting": {name: view.with_query(sort=name, begin=None) for name in (STARTED, *metrics[:4])},
@@ -180,28 +181,41 @@ def _verdicts(view: PageView, entries: Sequence[RunEntry]) -> dict[str, str]:
         return work.results.verdicts(list({entry.run_id for entry in entries}))
 
 
-def find_control(
-    entry: RunEntry, *, entries: Sequence[RunEntry], baselines: Mapping[str, BaselineHead]
-) -> RunEntry | None:
+Comparable = Mapping[tuple[str, str], Sequence[RunEntry]]
+"""Finished runs by dataset and version, newest first: only those of one group can be compared."""
+
+
+def group_runs(entries: Iterable[RunEntry]) -> Comparable:
+    """Return the runs with numbers by dataset and version."""
+    groups: dict[tuple[str, str], list[RunEntry]] = {}
+    for entry in entries:
+        if entry.has_numbers:
+            groups.setdefault((entry.dataset, entry.dataset_version), []).append(entry)
+    return groups
+
+
+def find_control(entry: RunEntry, groups: Comparable, baselines: Mapping[str, BaselineHead]) -> RunEntry | None:
     """Return the run to compare another with: the baseline of its dataset, else the one before it; None: neither."""
-    same = [
-        other
-        for other in entries
-        if other.has_numbers
-        and other.run_id != entry.run_id
-        and (other.dataset, other.dataset_version) == (entry.dataset, entry.dataset_version)
-    ]
     head = baselines.get(entry.dataset)
-    blessed = next((other for other in same if head is not None and other.run_id == head.run_id), None)
-    return blessed or next((other for other in same if other.started_at < entry.started_at), None)
+    before: RunEntry | None = None
+    for other in groups.get((entry.dataset, entry.dataset_version), ()):
+        if other.run_id == entry.run_id:
+            continue
+        if head is not None and other.run_id == head.run_id:
+            return other
+        if before is None and other.started_at < entry.started_at:
+            before = other
+            if head is None:
+                return before
+    return before
 
 
 def choose_pair(
-    fitting: Sequence[RunEntry], entries: Sequence[RunEntry], baselines: Mapping[str, BaselineHead]
+    fitting: Sequence[RunEntry], groups: Comparable, baselines: Mapping[str, BaselineHead]
 ) -> tuple[str, str]:
     """Return which runs are chosen for a comparison at first, control and treatment; empty where there are none."""
     for entry in sorted((one for one in fitting if one.has_numbers), key=lambda one: one.started_at, reverse=True):
-        control = find_control(entry, entries=entries, baselines=baselines)
+        control = find_control(entry, groups, baselines)
         if control is not None:
             return control.run_id, entry.run_id
     return "", ""
@@ -306,7 +320,8 @@ def show_run(view: PageView) -> Page | Response:
     """Show one run: verdict, metrics, where evidence was lost, and every query; one in progress is shown live."""
     if not RunFolder(find_live(view.shelf, view.path["run_id"]).path).finished:
         return go_to(f"{ADDRESS}/{quote(view.path['run_id'])}/live")
-    mine = _find_entry(view)
+    entries = _catalogue(view).entries(view.shelf.runs())
+    mine = next((entry for entry in entries if entry.run_id == view.path["run_id"]), None)
     head = None if mine is None else view.shelf.baselines().get(mine.dataset)
     against, problem = _default_baseline(view, head)
     report = _report(view, against)
@@ -333,7 +348,7 @@ def show_run(view: PageView) -> Page | Response:
             "begin": begin,
             "next": view.with_query(begin=begin + QUERIES) if begin + QUERIES < len(fitting) else None,
             "before": view.with_query(begin=max(0, begin - QUERIES) or None) if begin else None,
-            "others": _others(view, mine, head),
+            "others": _others(entries, mine, head),
             "dataset": report.dataset if mine is None else mine.dataset,
             "w": report_wording,
             "against": against,
@@ -344,12 +359,6 @@ def show_run(view: PageView) -> Page | Response:
             "said": view.notice,
         },
     )
-
-
-def _find_entry(view: PageView) -> RunEntry | None:
-    """Return the run of the address as the catalogue has it; None where it is named in another way."""
-    entries = _catalogue(view).entries(view.shelf.runs())
-    return next((entry for entry in entries if entry.run_id == view.path["run_id"]), None)
 
 
 def _default_baseline(view: PageView, head: BaselineHead | None) -> tuple[str, str]:
@@ -391,11 +400,10 @@ def bless(view: PageView) -> Response:
     return view.go_to(f"{ADDRESS}/{blessed.run_id}", f"{blessed.name} is the baseline of {blessed.dataset}.{before}")
 
 
-def _others(view: PageView, mine: RunEntry | None, head: BaselineHead | None) -> list[RunEntry]:
+def _others(entries: Sequence[RunEntry], mine: RunEntry | None, head: BaselineHead | None) -> list[RunEntry]:
     """Return finished runs that this one can be compared with: the baseline, then the newest."""
     if mine is None:
         return []
-    entries = _catalogue(view).entries(view.shelf.runs())
     same = [
         entry
         for entry in entries
