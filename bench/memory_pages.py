@@ -28,7 +28,7 @@ from assay.clock import SystemClock
 from assay.records import Chunk, Edge, EdgeKind, MemoryRecord, Scope, Tier
 from assay.storage import open_store
 from assay.storage.repositories.chunks import Saved
-from bench.pages import _Client, _served
+from bench.pages import PageClient, served_store
 
 CLOCK = SystemClock()
 SCOPE = Scope()
@@ -136,7 +136,7 @@ def measure(path: Path, middle: str, requests: int) -> list[MemoryPageTime]:
         "palette, a common word": "/find?q=guest&export=json",
         "palette, a word of none": "/find?q=zeppelin&export=json",
     }
-    with _served(path) as (process, address), closing(_Client(address)) as client:
+    with served_store(path) as (process, address), closing(PageClient(address)) as client:
         return [_time(client, process, what, target, requests) for what, target in addresses.items()]
 
 
@@ -146,7 +146,7 @@ def _read_cpu_ms(process: int) -> float:
     return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _time(client: _Client, process: int, what: str, address: str, requests: int) -> MemoryPageTime:
+def _time(client: PageClient, process: int, what: str, address: str, requests: int) -> MemoryPageTime:
     seconds, spent = [], 0.0
     for place in range(requests + 1):
         spent = _read_cpu_ms(process) if place == 1 else spent
