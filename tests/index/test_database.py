@@ -30,11 +30,14 @@ from tests.index.test_indexes import (
 from tests.index.writing import MODEL, save, saved, vector_of
 from tests.storage.homes import TEMPLATE_SCHEMA, Home, PostgresServer, copied_database, raw
 
+from assay.doctor import examine
 from assay.errors import NotReady, SettingError
 from assay.index import DatabaseIndexes, IndexOptions
 from assay.records import Filters, Scope, Tier
+from assay.settings import Settings
 from assay.storage import Store, open_store
 from assay.testing import FixedClock
+from assay.wiring import open_engine
 
 __all__ = [
     "test_a_changed_title_is_found_by_its_new_words_only",
@@ -92,6 +95,28 @@ def test_a_file_cannot_be_the_index(tmp_path: Path, clock: FixedClock) -> None:
     with open_store(tmp_path / "notes.db", clock=clock) as store, pytest.raises(SettingError, match="SQLite") as told:
         DatabaseIndexes(store, clock=clock)
     assert "index.kind to local" in told.value.remedy
+    settings = Settings(db=str(tmp_path / "notes.db"), index_kind="database", embedder="none")
+    with pytest.raises(SettingError, match="SQLite"):
+        open_engine(settings)
+    [finding] = [finding for finding in examine(settings) if finding.subject == "Index"]
+    assert (finding.state, "PostgreSQL" in finding.remedy) == ("problem", True)
+
+
+def test_doctor_says_whether_the_index_is_complete(home: Home, store: Store, scope: Scope, clock: FixedClock) -> None:
+    save(store, scope, *COOKIES[:2])
+    settings = Settings(
+        db=home.address, postgres_schema=TEMPLATE_SCHEMA, tenant=scope.tenant, index_kind="database", embedder="none"
+    )
+
+    def look() -> tuple[str, str]:
+        [finding] = [finding for finding in examine(settings) if finding.subject == "Index"]
+        return finding.state, finding.seen
+
+    state, seen = look()
+    assert (state, "0 of 2 chunks" in seen) == ("note", True)
+    DatabaseIndexes(store, clock=clock).prepare(scope)
+    state, seen = look()
+    assert (state, "2 of 2 chunks" in seen) == ("ok", True)
 
 
 def test_what_was_saved_before_is_put_into_the_index_in_batches(
