@@ -208,11 +208,13 @@ def _read(folder: str) -> Reading:
     return reading_of(load_run(Path(folder)))
 
 
-def measure_cases(folder: Path, sizes: Sequence[int]) -> Iterator[Measured]:
-    """Run, compare and gate at each size, each in a process of its own."""
+def measure_cases(folder: Path, sizes: Sequence[int], *, verdicts: bool) -> Iterator[Measured]:
+    """Run, and with `verdicts` compare and gate, at each size, each in a process of its own."""
     for size in sizes:
         found, control = _alone(measure_run, folder, size, 0)
         yield found
+        if not verdicts:
+            continue
         treatment = _alone(measure_run, folder, size, 1)[1]
         for verb in ("compare", "gate"):
             yield _alone(measure_verdict, verb, size, control, treatment)
@@ -277,13 +279,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.growth", description=__doc__)
     parser.add_argument("--store", default=",".join(map(str, STORE)), help="notes in the store, such as 1e3,1e4")
     parser.add_argument("--cases", default=",".join(map(str, CASES)), help="cases of a run, such as 1e3,1e6")
+    parser.add_argument("--no-verdicts", action="store_true", help="leave compare and gate out")
     parser.add_argument("--from", dest="read", type=Path, action="append", default=[], help="figures of earlier runs")
     parser.add_argument("--json", type=Path, help="write the figures here")
     parser.add_argument("--chart", type=Path, help="write the chart here, as SVG")
     asked = parser.parse_args(arguments)
     found = [Measured(**row) for path in asked.read for row in json.loads(path.read_text(encoding="utf-8"))]
     with tempfile.TemporaryDirectory(prefix="assay-growth-") as name:
-        for measured in _measure(Path(name), _sizes(asked.store), _sizes(asked.cases)):
+        sizes = _sizes(asked.store), _sizes(asked.cases)
+        for measured in _measure(Path(name), *sizes, verdicts=not asked.no_verdicts):
             print(f"{measured.verb} {measured.size:,}: {_format_cell(measured)}, load {measured.load:.1f}", flush=True)
             found.append(measured)
             if asked.json:
@@ -293,10 +297,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         asked.chart.write_text(draw_chart(list(_curves(found))), encoding="utf-8")
 
 
-def _measure(folder: Path, store: Sequence[int], cases: Sequence[int]) -> Iterator[Measured]:
+def _measure(folder: Path, store: Sequence[int], cases: Sequence[int], *, verdicts: bool) -> Iterator[Measured]:
     if store:
         yield from measure_store(folder, store)
-    yield from measure_cases(folder, cases)
+    yield from measure_cases(folder, cases, verdicts=verdicts)
 
 
 def _curves(found: Sequence[Measured]) -> Iterator[Curve]:

@@ -30,6 +30,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
@@ -293,7 +294,7 @@ class RunFolder:
         with naming_the_file(self.path):
             make_private_folder(self.path)
         sealed = add_seal(manifest_json(manifest))
-        write_whole(self.manifest, json.dumps(sealed, indent=1, ensure_ascii=False) + "\n")
+        write_whole(self.manifest, [json.dumps(sealed, indent=1, ensure_ascii=False), "\n"])
 
     def read_manifest(self, *, checked: bool = True) -> RunManifest:
         """The manifest of the run; raises `BrokenSeal` where the file was edited, unless only its name is needed."""
@@ -310,7 +311,9 @@ class RunFolder:
     def write_result(self, content: Plain) -> None:
         """Write everything that was computed, sealed together with the manifest and the cases that are there."""
         sealed = seal_result(content, self._manifest(), self._case_bytes())
-        write_whole(self.result, json.dumps(sealed, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+        # Piece by piece: as one text, the values of every case would be in memory several times.
+        encoder = json.JSONEncoder(indent=1, ensure_ascii=False, allow_nan=False)
+        write_whole(self.result, chain(encoder.iterencode(sealed), ("\n",)))
 
     def read_result(self) -> Plain:
         """Everything that was computed; raises `BrokenSeal` where the file or its manifest was edited."""
@@ -353,16 +356,16 @@ class RunFolder:
 
     def write_cases(self, cases: Iterable[CaseResult]) -> None:
         """All lines at once."""
-        write_whole(self.cases, "".join(f"{seal_line(case_line(case))}\n" for case in cases))
+        write_whole(self.cases, (f"{seal_line(case_line(case))}\n" for case in cases))
 
 
-def write_whole(path: Path, text: str) -> None:
-    """A file that is there as a whole or not at all."""
+def write_whole(path: Path, pieces: Iterable[str]) -> None:
+    """A file that is there as a whole or not at all, made of pieces of text."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     with naming_the_file(path):
         try:
             with open_new_private(beside) as file:
-                file.write(text)
+                file.writelines(pieces)
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(path)
