@@ -303,6 +303,7 @@ def test_five_hundred_payloads_run_no_script(browser: Browser, address: str, fil
     for path in (
         "/memory?after=",
         "/memory?q=ran",
+        "/evaluation/debugger?q=ran&against=served",
         f"/evaluation/queries?text={'%3Cscript%3Ewindow.ran=1%3C/script%3E'}",
     ):
         visitor.go(path)
