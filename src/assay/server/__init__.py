@@ -14,6 +14,7 @@ The framework is an optional extra, so `demo` and `serving` are loaded when they
 - `limits`: size, depth and values of a request.
 - `idempotency`: writes that may be sent again.
 - `streaming`: event streams and live questions.
+- `live_runs`: runs that the server works on.
 - `serving`: the socket, and one or several processes on it.
 - `demo`: a store with something on every page.
 """

@@ -9,6 +9,7 @@ Charts, style sheet and the wording of numbers are those of `assay.presentation`
 - `analysis`: overview, patterns and prompts.
 - `live_runs`: start a run, watch it, stop it and go on with it.
 - `runs`: finished runs, comparisons and reports.
+- `timeline`: the steps of a change, from the audit log.
 - `run_history`: the chart of a metric over runs.
 - `notices`: a sentence that the page after a form shows once.
 - `experiments`: changes that can be switched, and their tests.

@@ -9,11 +9,9 @@ from starlette.responses import Response
 
 from assay.access import acts
 from assay.errors import BadValue
-from assay.evaluation.running.files import RunFolder
-from assay.evaluation.running.live import LiveLook, LivePhase, LiveRun, describe_unfinished, find_current
+from assay.evaluation.running.live import LiveLook, LivePhase, LiveRun, find_current
 from assay.presentation.wording import count_of
 from assay.records import Mode
-from assay.server.live_runs import find_live
 from assay.server.pages import filters
 from assay.server.pages.page import Page, Pages, PageView, go_to
 from assay.verbs import Verb
@@ -97,14 +95,14 @@ def _call_request(view: PageView, verb: Verb[StartRunRequest, Any]) -> StartRunR
 @pages.get(f"{ADDRESS}/{{run_id}}/live", acts.RUN_READ)
 def show_live(view: PageView) -> Page | Response:
     """Show a run while it goes on, and after it was stopped."""
-    state = read_live(view)
+    state = view.shelf.read_live(view.path["run_id"])
     return Page(template="run_live.html", context=_describe(view, state))
 
 
 @pages.get(f"{ADDRESS}/{{run_id}}/live/part", acts.RUN_READ)
 def show_part(view: PageView) -> Page:
     """Show what of the page changes while the run goes on; a script puts it in place."""
-    return Page(template="run_live_part.html", context=_describe(view, read_live(view)))
+    return Page(template="run_live_part.html", context=_describe(view, view.shelf.read_live(view.path["run_id"])))
 
 
 @pages.post(f"{ADDRESS}/{{run_id}}/stop", acts.RUN_START)
@@ -122,12 +120,6 @@ def resume(view: PageView) -> Response:
     run_id = view.path["run_id"]
     view.services.live_runs.resume(view.caller, run_id)
     return view.go_to(f"{ADDRESS}/{run_id}/live", "It goes on with the cases that have not ended.")
-
-
-def read_live(view: PageView) -> LiveRun:
-    """Return how a run that the caller may see goes on."""
-    folder = find_live(view.shelf, view.path["run_id"])
-    return folder.read() if folder.exists else describe_unfinished(RunFolder(folder.path))
 
 
 class LiveCell(NamedTuple):

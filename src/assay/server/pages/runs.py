@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from starlette.responses import Response
@@ -21,15 +21,16 @@ from assay.evaluation.reporting import wording as report_wording
 from assay.evaluation.reporting.markdown import find_query
 from assay.evaluation.reporting.page import draw_funnel, draw_intervals, draw_latency
 from assay.evaluation.run_catalogue import RunCatalogue, RunEntry
-from assay.evaluation.running.files import RunFolder
 from assay.evaluation.running.live import find_current
 from assay.presentation import charts
 from assay.records.run_results import Mover
-from assay.server.live_runs import find_live
 from assay.server.pages import filters
 from assay.server.pages.page import LastFew, Page, Pages, PageView, go_to
 from assay.server.pages.run_history import draw_history
 from assay.verbs import runs as run_verbs
+
+if TYPE_CHECKING:
+    from assay.evaluation.running.files import RunFolder
 
 pages = Pages("runs")
 ADDRESS = "/evaluation/runs"
@@ -295,7 +296,7 @@ def describe_value(value: Any) -> str:
 @pages.get(f"{ADDRESS}/{{run_id}}", acts.RUN_READ)
 def show_run(view: PageView) -> Page | Response:
     """Show one run: verdict, metrics, where evidence was lost, and every query; one in progress is shown live."""
-    if not RunFolder(find_live(view.shelf, view.path["run_id"]).path).finished:
+    if not view.shelf.is_finished(view.path["run_id"]):
         return go_to(f"{ADDRESS}/{quote(view.path['run_id'])}/live")
     entries = _catalogue(view).entries(view.shelf.runs())
     mine = next((entry for entry in entries if entry.run_id == view.path["run_id"]), None)
