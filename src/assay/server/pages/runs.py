@@ -228,8 +228,6 @@ def compare_runs(view: PageView) -> Page | Response:
     control, treatment = view.query_value("control"), view.query_value("treatment")
     if not control or not treatment:
         raise BadValue("a comparison needs two runs", remedy="Choose a control and a treatment on the page of runs.")
-    if control == treatment:
-        raise BadValue("a run cannot be compared with itself", remedy="Choose two different runs.")
     found = _comparison(view, control, treatment)
     compared = found.compared
     metric = view.query_value("metric") or leading(list(compared.metrics))
