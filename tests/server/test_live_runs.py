@@ -16,7 +16,6 @@ from assay.cli.main import app
 from assay.evaluation.results import load_run
 from assay.evaluation.running.files import RunFolder
 from assay.evaluation.running.live import LiveFolder, LivePhase, LiveRun
-from assay.server.live_runs import find_live
 from assay.server.services import Services
 from assay.verbs.runs import ONE_RUN
 
@@ -52,7 +51,7 @@ def post(client: TestClient, run_id: str, what: str) -> None:
 
 
 def state_of(services: Services, run_id: str) -> LiveRun:
-    return find_live(services.shelf(OWN), run_id).read()
+    return services.shelf(OWN).read_live(run_id)
 
 
 def wait_for(services: Services, run_id: str, *phases: LivePhase) -> LiveRun:

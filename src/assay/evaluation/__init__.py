@@ -17,6 +17,7 @@
 - `readings`: what a run measured, case by case.
 - `lookup`: runs and baselines by name.
 - `shelf`: the runs, datasets and labels that a caller may see.
+- `run_catalogue`: what lists and charts show of every run.
 - `measure`: run files measured against judgments, without a store.
 - `comparison`: two or more runs over the same cases.
 - `baselines`: the baseline file, and blessing a run.

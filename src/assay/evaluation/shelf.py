@@ -41,6 +41,7 @@ from assay.evaluation.reporting import Report, gather
 from assay.evaluation.reporting.building import look_around
 from assay.evaluation.results import RunResult, load_run
 from assay.evaluation.running.files import LATEST, RunFolder, list_runs
+from assay.evaluation.running.live import LiveFolder, LiveRun, describe_unfinished
 from assay.private_files import make_private_folder
 from assay.records import Scope
 from assay.records.access import FileKind
@@ -55,6 +56,7 @@ TENANTS = "tenants"
 """The folder beside the runs that holds a folder for each tenant but the settings' own."""
 LONGEST_FOLDER_NAME = 200
 _PLAIN = re.compile(r"[a-z0-9_-]")
+_RUN_ID = re.compile(r"run_[0-9A-Za-z]{1,64}")
 
 
 class TenantFolders(NamedTuple):
@@ -145,6 +147,22 @@ class Shelf:
         if shared.manifest.is_file() and self._visible(FileKind.RUN, [run_id]):
             return shared
         return None
+
+    def find_live(self, run_id: str) -> LiveFolder:
+        """The files about a run in progress, also before its manifest is written."""
+        here = LiveFolder(self.runs_folder / run_id)
+        if _RUN_ID.fullmatch(run_id) and here.exists and not RunFolder(here.path).manifest.is_file():
+            return here
+        return LiveFolder(self.find_run(run_id).path)
+
+    def read_live(self, run_id: str) -> LiveRun:
+        """How a run goes on, or how far it came."""
+        live = self.find_live(run_id)
+        return live.read() if live.exists else describe_unfinished(RunFolder(live.path))
+
+    def is_finished(self, run_id: str) -> bool:
+        """Whether everything was computed of a run."""
+        return RunFolder(self.find_live(run_id).path).finished
 
     def read_run(self, wanted: str) -> Reading:
         """A finished run, read, with the texts of its cases where its dataset is at hand."""

@@ -16,6 +16,7 @@ The framework is an optional extra, so `demo` and `serving` are loaded when they
 - `streaming`: event streams and live questions.
 - `shared_questions`: live questions of servers on other machines, through the store.
 - `alerting`: looks for alerts while the server runs, and sends new ones.
+- `live_runs`: runs that the server works on.
 - `serving`: the socket, and one or several processes on it.
 - `demo`: a store with something on every page.
 - `demo_history`: twelve weeks of questions for it.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import threading
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
@@ -20,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import AssayError, NotReady, ServerBusy
 from assay.evaluation.comparison import leading
-from assay.evaluation.running.files import RunFolder
 from assay.evaluation.running.live import LiveFolder, LivePhase, LiveRun, LiveWatch, RunStopped, hold_place
 from assay.verbs.runs import (
     ONE_RUN,
@@ -35,7 +33,6 @@ from assay.verbs.runs import (
 
 if TYPE_CHECKING:
     from assay.evaluation.results import RunResult
-    from assay.evaluation.shelf import Shelf
     from assay.verbs import Caller
 
 MOST_WAITING = 8
@@ -92,7 +89,7 @@ class LiveRuns:
 
     def stop(self, caller: Caller, run_id: str) -> None:
         """Ask a run to stop after the case at hand, whichever process works on it."""
-        folder = find_live(caller.shelf, run_id)
+        folder = caller.shelf.find_live(run_id)
         if not folder.is_held:
             raise NotReady(
                 f"no server works on the run {run_id}",
@@ -227,14 +224,3 @@ def _gate(caller: Caller, result: RunResult) -> str:
 def _audit(caller: Caller, action: str, run_id: str, detail: dict[str, Any]) -> None:
     with caller.engine.store.writing(caller.scope) as work:
         work.audit.append(action, run_id, detail)
-
-
-def find_live(shelf: Shelf, run_id: str) -> LiveFolder:
-    """Return the folder of a run that the caller may see, also before its manifest is written."""
-    here = LiveFolder(shelf.runs_folder / run_id)
-    if _ID.fullmatch(run_id) and here.exists and not RunFolder(here.path).manifest.is_file():
-        return here
-    return LiveFolder(shelf.find_run(run_id).path)
-
-
-_ID = re.compile(r"run_[0-9A-Za-z]{1,64}")

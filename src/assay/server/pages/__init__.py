@@ -22,6 +22,7 @@ Charts, style sheet and the wording of numbers are those of `assay.presentation`
 - `debugged_run`: one query of a run taken apart.
 - `ranked_lists`: lists side by side, the lines between them, and their difference.
 - `runs`: finished runs, comparisons and reports.
+- `timeline`: the steps of a change, from the audit log.
 - `run_history`: the chart of a metric over runs.
 - `notices`: a sentence that the page after a form shows once.
 - `experiments`: changes that can be switched, and their tests.

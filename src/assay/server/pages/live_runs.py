@@ -9,12 +9,10 @@ from starlette.responses import Response
 
 from assay.access import acts
 from assay.errors import BadValue
-from assay.evaluation.running.files import RunFolder
-from assay.evaluation.running.live import LiveLook, LivePhase, LiveRun, describe_unfinished, find_current
+from assay.evaluation.running.live import LiveLook, LivePhase, LiveRun, find_current
 from assay.evaluation.running.progress import read_progress
 from assay.presentation.wording import count_of
 from assay.records import Mode
-from assay.server.live_runs import find_live
 from assay.server.pages import filters
 from assay.server.pages.page import Page, Pages, PageView, go_to
 from assay.verbs import Verb
@@ -98,14 +96,14 @@ def _call_request(view: PageView, verb: Verb[StartRunRequest, Any]) -> StartRunR
 @pages.get(f"{ADDRESS}/{{run_id}}/live", acts.RUN_READ)
 def show_live(view: PageView) -> Page | Response:
     """Show a run while it goes on, and after it was stopped."""
-    state = read_live(view)
+    state = view.shelf.read_live(view.path["run_id"])
     return Page(template="run_live.html", context=_describe(view, state))
 
 
 @pages.get(f"{ADDRESS}/{{run_id}}/live/part", acts.RUN_READ)
 def show_part(view: PageView) -> Page:
     """Show what of the page changes while the run goes on; a script puts it in place."""
-    return Page(template="run_live_part.html", context=_describe(view, read_live(view)))
+    return Page(template="run_live_part.html", context=_describe(view, view.shelf.read_live(view.path["run_id"])))
 
 
 @pages.post(f"{ADDRESS}/{{run_id}}/stop", acts.RUN_START)
@@ -125,12 +123,6 @@ def resume(view: PageView) -> Response:
     return view.go_to(f"{ADDRESS}/{run_id}/live", "It goes on with the cases that have not ended.")
 
 
-def read_live(view: PageView) -> LiveRun:
-    """Return how a run that the caller may see goes on."""
-    folder = find_live(view.shelf, view.path["run_id"])
-    return folder.read() if folder.exists else describe_unfinished(RunFolder(folder.path))
-
-
 class LiveCell(NamedTuple):
     """One square of the grid of cases."""
 
@@ -141,7 +133,7 @@ class LiveCell(NamedTuple):
 def _describe(view: PageView, state: LiveRun) -> dict[str, Any]:
     look = state.looks[-1] if state.looks else None
     may_start = view.grant.allows(acts.RUN_START.policy)
-    progress = read_progress(find_live(view.shelf, state.run_id).path)
+    progress = read_progress(view.shelf.find_live(state.run_id).path)
     left = state.seconds_left(view.clock.now())
     resumable = not state.phase.goes_on and state.phase is not LivePhase.FINISHED and state.total > 0
     return {

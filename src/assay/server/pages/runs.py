@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from starlette.responses import Response
@@ -19,16 +19,17 @@ from assay.evaluation.reporting import Report
 from assay.evaluation.reporting import wording as report_wording
 from assay.evaluation.reporting.page import draw_funnel, draw_intervals, draw_latency
 from assay.evaluation.run_catalogue import RunCatalogue, RunEntry
-from assay.evaluation.running.files import RunFolder
 from assay.evaluation.running.live import find_current
 from assay.presentation import charts
 from assay.records.run_results import Mover
-from assay.server.live_runs import find_live
 from assay.server.pages import debugged_run, filters
 from assay.server.pages.lists import ListColumn, PageList
 from assay.server.pages.page import LastFew, Page, Pages, PageView, go_to
 from assay.server.pages.run_history import draw_history
 from assay.verbs import runs as run_verbs
+
+if TYPE_CHECKING:
+    from assay.evaluation.running.files import RunFolder
 
 pages = Pages("runs")
 ADDRESS = "/evaluation/runs"
@@ -250,8 +251,6 @@ def compare_runs(view: PageView) -> Page | Response:
     control, treatment = view.query_value("control"), view.query_value("treatment")
     if not control or not treatment:
         raise BadValue("a comparison needs two runs", remedy="Choose a control and a treatment on the page of runs.")
-    if control == treatment:
-        raise BadValue("a run cannot be compared with itself", remedy="Choose two different runs.")
     found = _comparison(view, control, treatment)
     compared = found.compared
     metric = view.query_value("metric") or leading(list(compared.metrics))
@@ -318,7 +317,7 @@ def describe_value(value: Any) -> str:
 @pages.get(f"{ADDRESS}/{{run_id}}", acts.RUN_READ)
 def show_run(view: PageView) -> Page | Response:
     """Show one run: verdict, metrics, where evidence was lost, and every query; one in progress is shown live."""
-    if not RunFolder(find_live(view.shelf, view.path["run_id"]).path).finished:
+    if not view.shelf.is_finished(view.path["run_id"]):
         return go_to(f"{ADDRESS}/{quote(view.path['run_id'])}/live")
     entries = _catalogue(view).entries(view.shelf.runs())
     mine = next((entry for entry in entries if entry.run_id == view.path["run_id"]), None)
