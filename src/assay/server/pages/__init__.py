@@ -82,6 +82,7 @@ def add_pages(app: FastAPI) -> None:
     answers.add_events(app)
     app.state.reports = LastFew()
     app.state.analyses = LastFew()
+    app.state.alerts = LastFew()
     app.state.memory_counts = LastFew()
     app.state.memory_copies = LastFew()
     setattr(app.state, PAGE, partial(page.show_error, app))
