@@ -206,7 +206,7 @@ def test_forgetting_says_first_what_it_changes_and_can_be_undone(tmp_path: Path)
         assert client.get(f"/memory/{one}").status_code == 404
 
 
-def test_the_inbox_names_what_waits_and_releasing_empties_it(kept: Kept) -> None:
+def test_the_inbox_names_what_waits(kept: Kept) -> None:
     page = unescape(kept.client.get("/memory/inbox").text)
     parts = {name: page.partition(f'id="{name}"')[2].partition("</section>")[0] for name in
              ("quarantine", "contradictions", "duplicates", "triggers")}  # fmt: skip
@@ -214,8 +214,15 @@ def test_the_inbox_names_what_waits_and_releasing_empties_it(kept: Kept) -> None
     assert "told <b>otherwise</b>" in parts["contradictions"]
     assert re.findall(r"<bdi>(.*?)</bdi>", parts["duplicates"]) == ["Pool A", "Pool B"]
     assert "opening" in parts["triggers"]
-    after = send(kept.client, f"/memory/{kept.held}/restore", "/memory/inbox", next="inbox")
-    assert "Kiosk" not in after.partition('id="quarantine"')[2].partition("</section>")[0]
+
+
+def test_a_released_memory_leaves_the_inbox(tmp_path: Path) -> None:
+    with services_at(tmp_path) as services, reaching(services, pages=True) as client:
+        become_a_person(client, services)
+        held = services.engine.saver.save(OWN, Draft(title="Kiosk", body=ORDER, automated=True)).memory_id
+        after = send(client, f"/memory/{held}/restore", "/memory/inbox", next="inbox")
+        assert "Kiosk" not in after.partition('id="quarantine"')[2].partition("</section>")[0]
+        assert client.get("/memory?export=json").json()[0]["status"] == "current"
 
 
 def test_a_reader_sees_no_form_and_no_text_that_was_forgotten(tmp_path: Path) -> None:
