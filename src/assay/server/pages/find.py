@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
 from assay.access import acts
-from assay.errors import AssayError
-from assay.evaluation.running.files import RunFolder
+from assay.evaluation.run_catalogue import RunCatalogue
 from assay.flags import FLAGS
 from assay.records.research_log import ResearchFilter
 from assay.server.pages import lists
@@ -19,8 +19,6 @@ pages = Pages("find")
 OF_EACH = 6
 """Results of each kind."""
 LONGEST_WORDS = 200
-RUNS_LOOKED_AT = 200
-"""Newest runs whose names are compared: each takes a file to read."""
 
 
 class FindResult(NamedTuple):
@@ -79,20 +77,12 @@ def _find_pages(view: PageView, words: str) -> Iterator[FindResult]:
 
 
 def _find_runs(view: PageView, words: str) -> Iterator[FindResult]:
-    shown = 0
-    for run in reversed(view.shelf.runs()[-RUNS_LOOKED_AT:]):
-        name = _name_of(run)
-        if shown < OF_EACH and (_contains(name, words) or run.path.name == words):
-            shown += 1
-            yield FindResult("run", name, f"/evaluation/runs/{quote(run.path.name)}", run.path.name)
-
-
-def _name_of(run: RunFolder) -> str:
-    """Return the name of a run; that of its folder if its manifest cannot be read."""
-    try:
-        return run.read_manifest(checked=False).name
-    except AssayError:
-        return run.path.name
+    catalogue: RunCatalogue = view.request.app.state.run_catalogue
+    found = (
+        entry for entry in catalogue.entries(view.shelf.runs()) if _contains(entry.name, words) or entry.run_id == words
+    )
+    for entry in islice(found, OF_EACH):
+        yield FindResult("run", entry.name, f"/evaluation/runs/{quote(entry.run_id)}", entry.dataset)
 
 
 def _contains(text: str, words: str) -> bool:

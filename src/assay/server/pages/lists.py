@@ -15,15 +15,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from starlette.responses import Response
 
 from assay.errors import BadValue
 from assay.server.pages import filters
-
-if TYPE_CHECKING:
-    from assay.server.pages.page import PageView
 
 Cell = str | int | float | bool | datetime | date | None
 """A value of a column. None: there is none, which is neither 0 nor an empty text."""
@@ -65,6 +62,19 @@ class ListColumn(Generic[Row]):
     """Whether the page has it; otherwise it is in exports only."""
 
 
+class ListedAddress(Protocol):
+    """The address of a page, as `PageView` has it."""
+
+    @property
+    def query(self) -> Mapping[str, str]:
+        """Its query parameters."""
+        ...
+
+    def with_query(self, **changed: Any) -> str:
+        """Return it with some query parameters changed; None removes one."""
+        ...
+
+
 class ListSort(NamedTuple):
     """An order of rows."""
 
@@ -101,7 +111,7 @@ class OrderChoice(NamedTuple):
 class PageList(Generic[Row]):
     """The rows of one page, in their order, and what is needed to export all of them."""
 
-    view: PageView
+    view: ListedAddress
     name: str
     """Of the exported file, such as `memories`."""
     what: str
@@ -173,7 +183,13 @@ class PageList(Generic[Row]):
 
 
 def list_rows(
-    view: PageView, rows: Sequence[Row], columns: Sequence[ListColumn[Row]], *, name: str, what: str, default: str = ""
+    view: ListedAddress,
+    rows: Sequence[Row],
+    columns: Sequence[ListColumn[Row]],
+    *,
+    name: str,
+    what: str,
+    default: str = "",
 ) -> PageList[Row]:
     """Return rows that are in memory as a list, in the order that the address names.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from assay.access import acts
-from assay.evaluation.datasets import load_dataset
 from assay.records import make_draft
 from assay.server.pages.memory_one import describe_outcome
 from assay.server.pages.page import Page, Pages, PageView
@@ -40,7 +39,7 @@ def add(view: PageView) -> Response:
 @pages.post("/memory/sample", acts.MEMORY_SAVE)
 def take_sample(view: PageView) -> Response:
     """Save the documents of the sample; taking it in again changes nothing."""
-    documents = load_dataset(SAMPLE).documents
+    documents = view.shelf.load_dataset(SAMPLE).documents
     saved = 0
     for document in documents:
         draft = make_draft(
