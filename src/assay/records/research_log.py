@@ -204,18 +204,6 @@ class ResearchFilter:
             raise BadValue("since is not before until", remedy="Give the earlier moment first.")
 
 
-class QuestionOrder(StrEnum):
-    """By what a list of answered questions is sorted."""
-
-    ASKED = "asked"
-    OVERALL = "overall"
-    PLAN = "plan"
-    SOURCES = "sources"
-    ANSWER = "answer"
-    PLANS = "plans"
-    """How many plans were tried."""
-
-
 class ResearchPage(NamedTuple):
     """Some sessions, newest first, and where the next page begins."""
 

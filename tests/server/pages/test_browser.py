@@ -17,7 +17,7 @@ from assay.records import Draft
 from assay.records.research_log import TracedAnswer
 from assay.research.events import Listen
 from assay.server.pages.page import MENU
-from assay.server.pages.question_list import LISTED
+from assay.server.pages.answers import LISTED
 from assay.server.services import Services
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from assay.records.datasets import Case, Dataset, Document, Grade
 from assay.records.research_log import ResearchSession
 from assay.server.application import application
 from assay.server.pages.page import MENU, MenuEntry
-from assay.server.pages.question_list import LISTED
+from assay.server.pages.answers import LISTED
 from assay.server.pages.runs import LISTED as RUNS_LISTED
 from assay.server.routing import policy_of
 from assay.server.services import Services
@@ -217,7 +217,7 @@ def test_many_questions_are_paged_by_cursor(client: TestClient, filled: Services
         assert len(found) == LISTED
         assert seen.isdisjoint(found)
         seen.update(found)
-        older = re.search(r'href="([^"]+)">Next', page)
+        older = re.search(r'href="([^"]+)">Older', page)
         path = "" if older is None else older[1].replace("&amp;", "&")
     assert path == ""
 

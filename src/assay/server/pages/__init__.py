@@ -6,7 +6,6 @@ Charts, style sheet and the wording of numbers are those of `assay.presentation`
 - `filters`: filters of an address, read into values.
 - `lists`: lists with a count, an order, and exports as CSV and JSON.
 - `answers`: ask a question, its answer, and all answered questions.
-- `question_list`: the list of answered questions.
 - `question`: the timeline of one question, the support of its sentences, and its retry.
 - `find`: pages, memories, questions, runs and flags by a few words.
 - `memory`: list, sort, export and search memories.

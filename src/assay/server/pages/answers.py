@@ -24,7 +24,7 @@ from assay.research.attempts import find_chosen_answer, find_chosen_plan
 from assay.research.rating import find_citations
 from assay.research.record import FORMAT
 from assay.server.errors import to_json_response as told
-from assay.server.pages import filters, question_list
+from assay.server.pages import filters
 from assay.server.pages.memory import search_to_explain, steps_of
 from assay.server.pages.page import Page, Pages, PageView, go_to, vote_word
 from assay.server.pages.question import draw_timeline, find_beside, link_sentences
@@ -196,22 +196,25 @@ async def _events(request: Request, ticket: str) -> Response:
 # --- `/evaluation/queries`: every answered question, and one of them step by step ---
 
 explorer_pages = Pages("queries")
+LISTED = 50
+_MOST_ID = 2**62
 
 
 @explorer_pages.get("/evaluation/queries", acts.ANSWER_READ)
 def list_questions(view: PageView) -> Page:
-    """List matching questions, newest first unless the address says otherwise."""
+    """List matching questions, newest first."""
     chosen = filters.time_range(view.query, view.clock.now(), default="all")
     wanted = filters.research_filter(view.query, chosen)
-    listed, pager = question_list.list_questions(view, wanted)
+    after = filters.whole(view.query, "after", most=_MOST_ID)
     with view.engine.store.reading(view.scope) as work:
-        ever = bool(listed.total) or bool(work.research.page(limit=1).sessions)
+        page = work.research.page(wanted, after=after, limit=LISTED)
+        ever = bool(page.sessions) or bool(work.research.page(limit=1).sessions)
     return Page(
         template="queries.html",
-        listed=listed,
         context={
-            **pager,
-            "sessions": listed.rows,
+            "sessions": page.sessions,
+            "next": None if page.after is None else view.with_query(after=page.after),
+            "first": view.with_query(after=None) if after is not None else None,
             "chosen": chosen,
             "ranges": filters.RANGES,
             "dimensions": [dimension.value for dimension in Dimension],

@@ -34,7 +34,6 @@ from assay.records.research_log import (
     AskedAgain,
     BriefSession,
     DayOfResearch,
-    QuestionOrder,
     QuestionOutcome,
     ResearchFilter,
     ResearchPage,
@@ -217,14 +216,6 @@ def _unless_empty(cut: tuple[datetime, datetime] | None) -> tuple[datetime, date
 LARGEST_PAGE = 1_000
 _KNOWN = tuple(dimension.value for dimension in Dimension)
 _OF = research_sessions.c
-_ORDERS: Mapping[QuestionOrder, ColumnElement[Any]] = {
-    QuestionOrder.ASKED: _OF.created_at,
-    QuestionOrder.OVERALL: _OF.overall_score,
-    QuestionOrder.PLAN: _OF.plan_score,
-    QuestionOrder.SOURCES: _OF.retrieval_score,
-    QuestionOrder.ANSWER: _OF.answer_score,
-    QuestionOrder.PLANS: _OF.iterations,
-}
 
 
 class ResearchRows(Repository):
@@ -266,18 +257,6 @@ class ResearchRows(Repository):
         rows = self._connection.execute(found).all()
         more = rows[limit - 1].id if len(rows) > limit else None
         return ResearchPage(tuple(_session(row) for row in rows[:limit]), more)
-
-    def sorted_by(
-        self, order: QuestionOrder, wanted: ResearchFilter, *, descending: bool, begin: int = 0, limit: int = 50
-    ) -> list[ResearchSession]:
-        """Return sessions in an order, from the one at `begin`; those without a value come last, the newest first."""
-        value = _ORDERS[order]
-        keys = (value.is_(None), value.desc() if descending else value.asc())
-        newest_last = order is QuestionOrder.ASKED and not descending
-        found = self._matching(select(research_sessions), wanted).order_by(
-            *keys, _OF.id.asc() if newest_last else _OF.id.desc()
-        )
-        return [_session(row) for row in self._connection.execute(found.offset(begin).limit(limit))]
 
     def each(self, wanted: ResearchFilter | None = None, *, limit: int = 100_000) -> Iterator[ResearchSession]:
         """Yield sessions, oldest first, for the analysis of patterns."""
