@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 
 import pytest
 
 from assay.analysis.over_time import find_percentile, list_periods, sum_periods
-from assay.records.research_log import AskedAgain, BriefSession, DayOfResearch, QuestionOutcome, Spread
+from assay.records.research_log import AskedAgain, DayOfResearch, DayOfTokens, QuestionOutcome, Spread, TimedSession
 
 NOTHING = Spread(0, 0.0, 0.0, None, None)
 
@@ -28,9 +28,10 @@ def test_what_a_period_adds_up_to_and_what_is_not_known_of_it() -> None:
         DayOfResearch(monday, 3, 2, 1, NOTHING, {QuestionOutcome.ANSWERED: 2}),
         DayOfResearch(monday + timedelta(days=1), 1, 0, 0, NOTHING, {}),
     ]
-    begins = datetime(2026, 11, 9, 23, 30, tzinfo=UTC)
-    sessions = [BriefSession(begins, "x", None, None, float(time), tokens) for time, tokens in ((10, None), (30, 7))]
-    first, second = sum_periods(list_periods(monday, monday + timedelta(days=1)), days, sessions, AskedAgain(4, 4, 0.0))
+    tokens = [DayOfTokens(monday, 3, 1, 7), DayOfTokens(monday + timedelta(days=1), 1, 0, 0)]
+    times = [TimedSession(monday, 10.0), TimedSession(monday, 30.0)]
+    periods = list_periods(monday, monday + timedelta(days=1))
+    first, second = sum_periods(periods, days, tokens, times, AskedAgain(4, 4, 0.0))
     assert (first.sessions, first.judged, first.passed, first.p50_ms) == (3, 2, 1, 10.0)
     assert (first.tokens, first.counted, first.timed) == (7, 1, 2)
     assert first.p95_ms is None

@@ -23,8 +23,6 @@ def sessions(shares: list[tuple[datetime, int, float]], rng: np.random.Generator
             f"question {begins:%d} {place}",
             BAD if bad else GOOD,
             not bad,
-            1.0,
-            None,
         )
         for begins, count, share in shares
         for place, bad in enumerate(rng.random(count) < share)

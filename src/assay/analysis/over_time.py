@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, timedelta
+from datetime import date, timedelta
 
 from assay.records.evaluations import Interval
-from assay.records.research_log import AskedAgain, BriefSession, DayOfResearch, QuestionOutcome
+from assay.records.research_log import AskedAgain, DayOfResearch, DayOfTokens, QuestionOutcome, TimedSession
 from assay.statistics.intervals import wilson
 
 # --- Periods ---
@@ -83,21 +83,24 @@ class PeriodSums:
 def sum_periods(
     periods: Sequence[Period],
     days: Iterable[DayOfResearch],
-    sessions: Sequence[BriefSession],
+    tokens: Iterable[DayOfTokens],
+    times: Iterable[TimedSession],
     asked_again: AskedAgain,
 ) -> list[PeriodSums]:
-    """Return what each period adds up to; `sessions` are those whose times and tokens are known."""
+    """Return what each period adds up to; `times` may be those of some of the questions only."""
     by_day = {day.day: day for day in days}
-    timed: dict[date, list[BriefSession]] = {}
-    for session in sessions:
-        timed.setdefault(session.created_at.astimezone(UTC).date(), []).append(session)
-    return [_sum_period(period, by_day, timed, asked_again) for period in periods]
+    used = {day.day: day for day in tokens}
+    timed: dict[date, list[float]] = {}
+    for session in times:
+        timed.setdefault(session.day, []).append(session.latency_ms)
+    return [_sum_period(period, by_day, used, timed, asked_again) for period in periods]
 
 
 def _sum_period(
     period: Period,
     by_day: Mapping[date, DayOfResearch],
-    timed: Mapping[date, Sequence[BriefSession]],
+    used: Mapping[date, DayOfTokens],
+    timed: Mapping[date, Sequence[float]],
     asked_again: AskedAgain,
 ) -> PeriodSums:
     days = [period.first + _DAY * place for place in range((period.last - period.first).days + 1)]
@@ -106,9 +109,8 @@ def _sum_period(
     for day in own:
         outcomes.update(day.outcomes)
     judged, passed = sum(day.judged for day in own), sum(day.passed for day in own)
-    known = [session for day in days for session in timed.get(day, ())]
-    times = [session.latency_ms for session in known]
-    tokens = [session.tokens for session in known if session.tokens is not None]
+    times = [time for day in days for time in timed.get(day, ())]
+    counted = sum(used[day].counted for day in days if day in used)
     return PeriodSums(
         period=period,
         sessions=sum(day.sessions for day in own),
@@ -119,8 +121,8 @@ def _sum_period(
         timed=len(times),
         p50_ms=find_percentile(times, 50),
         p95_ms=find_percentile(times, 95) if len(times) >= LEAST_TIMED else None,
-        tokens=sum(tokens) if tokens else None,
-        counted=len(tokens),
+        tokens=sum(used[day].tokens for day in days if day in used) if counted else None,
+        counted=counted,
     )
 
 

@@ -213,15 +213,29 @@ class ResearchPage(NamedTuple):
 
 
 class BriefSession(NamedTuple):
-    """What charts and alerts read of a session."""
+    """What alerts read of a session."""
 
     created_at: datetime
     question: str
     outcome: QuestionOutcome | None
     passed: bool | None
+
+
+class DayOfTokens(NamedTuple):
+    """The tokens of one day, UTC."""
+
+    day: date
+    sessions: int
+    counted: int
+    """Sessions whose tokens were counted."""
+    tokens: int
+
+
+class TimedSession(NamedTuple):
+    """How long one session took."""
+
+    day: date
     latency_ms: float
-    tokens: int | None
-    """None: not counted."""
 
 
 class Spread(NamedTuple):

@@ -234,7 +234,8 @@ def test_a_question_ends_at_an_address_that_stays(client: TestClient) -> None:
     assert after.status_code == 303
     page = client.get(after.headers["location"]).text
     assert "18 euros a night" in page
-    assert 'href="#passage-1"' in page
+    assert 'href="#support-1-1"' in page
+    assert '<mark id="support-1-1"' in page
 
 
 def test_a_stream_goes_on_from_the_event_that_was_seen(client: TestClient) -> None:

@@ -91,6 +91,7 @@ def add_pages(app: FastAPI) -> None:
     app.state.shortcomings = LastFew()
     app.state.run_catalogue = RunCatalogue()
     app.state.analyses = LastFew()
+    app.state.alerts = LastFew()
     app.state.memory_counts = LastFew()
     app.state.memory_copies = LastFew()
     setattr(app.state, PAGE, partial(page.show_error, app))

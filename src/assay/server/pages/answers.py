@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -18,19 +19,24 @@ from starlette.responses import Response
 from assay.access import acts
 from assay.errors import AssayError, NotReady
 from assay.presentation import charts
+from assay.records import Scope
 from assay.records.research import Dimension
-from assay.records.research_log import ResearchAnswer, StoredResearch
+from assay.records.research_log import ResearchAnswer, ResearchFilter, ResearchPage, ResearchSession, StoredResearch
 from assay.research.attempts import find_chosen_answer, find_chosen_plan
 from assay.research.rating import find_citations
 from assay.research.record import FORMAT
 from assay.server.errors import to_json_response as told
 from assay.server.pages import filters
+from assay.server.pages.lists import MOST_EXPORTED, ListColumn, ListSort, PageList, read_sort
 from assay.server.pages.memory import search_to_explain, steps_of
 from assay.server.pages.page import Page, Pages, PageView, go_to, vote_word
 from assay.server.pages.question import draw_timeline, find_beside, link_sentences
 from assay.server.routing import with_act
 from assay.server.services import REQUEST_ID, Lane, scope_of, services_of
 from assay.server.streaming import LiveQuestions, as_sent
+from assay.storage import Store
+from assay.storage.repositories.research import ORDERS
+from assay.storage.work import Work
 from assay.verbs import Caller
 from assay.verbs import research as research_verbs
 
@@ -205,16 +211,35 @@ def list_questions(view: PageView) -> Page:
     """List matching questions, newest first."""
     chosen = filters.time_range(view.query, view.clock.now(), default="all")
     wanted = filters.research_filter(view.query, chosen)
-    after = filters.whole(view.query, "after", most=_MOST_ID)
-    with view.engine.store.reading(view.scope) as work:
-        page = work.research.page(wanted, after=after, limit=LISTED)
+    sort = read_sort(view.query, QUESTION_COLUMNS)
+    begin = "after" if sort is None else "begin"
+    place = filters.whole(view.query, begin, most=_MOST_ID)
+    store = view.engine.store
+    with store.reading(view.scope) as work:
+        if sort is None:
+            page = work.research.page(wanted, after=place, limit=LISTED)
+        else:
+            page = _sorted_page(work, wanted, sort, place or 0)
         ever = bool(page.sessions) or bool(work.research.page(limit=1).sessions)
+        total = work.research.count(wanted)
+    listed = PageList(
+        view=view,
+        name="questions",
+        what="question",
+        columns=QUESTION_COLUMNS,
+        rows=page.sessions,
+        total=total,
+        sort=sort,
+        every=lambda: _every_question(store, view.scope, wanted, sort),
+    )
     return Page(
         template="queries.html",
+        listed=listed,
         context={
             "sessions": page.sessions,
-            "next": None if page.after is None else view.with_query(after=page.after),
-            "first": view.with_query(after=None) if after is not None else None,
+            "next": None if page.after is None else view.with_query(**{begin: page.after}),
+            "first": view.with_query(**{begin: None}) if place else None,
+            "any_time": view.with_query(**{"from": None, "to": None, "after": None, "begin": None}),
             "chosen": chosen,
             "ranges": filters.RANGES,
             "dimensions": [dimension.value for dimension in Dimension],
@@ -225,6 +250,43 @@ def list_questions(view: PageView) -> Page:
     )
 
 
+def _sorted_page(work: Work, wanted: ResearchFilter, sort: ListSort, begin: int) -> ResearchPage:
+    """Return a page of questions in another order than that of time; it begins behind so many."""
+    rows = work.research.ordered(wanted, sort.name, descending=sort.descending, begin=begin, limit=LISTED + 1)
+    return ResearchPage(tuple(rows[:LISTED]), begin + LISTED if len(rows) > LISTED else None)
+
+
+def _every_question(
+    store: Store, scope: Scope, wanted: ResearchFilter, sort: ListSort | None
+) -> Sequence[ResearchSession]:
+    """Return all matching questions, for an export."""
+    order = sort or ListSort("created_at", descending=True)
+    with store.reading(scope) as work:
+        return work.research.ordered(wanted, order.name, descending=order.descending, limit=MOST_EXPORTED)
+
+
+def _column(name: str, title: str, *, numeric: bool = True, shown: bool = True) -> ListColumn[ResearchSession]:
+    return ListColumn(
+        name=name, title=title, value=attrgetter(name), numeric=numeric, shown=shown, sorts=name in ORDERS
+    )
+
+
+QUESTION_COLUMNS: tuple[ListColumn[ResearchSession], ...] = (
+    _column("question", "question", numeric=False),
+    _column("overall_score", "overall"),
+    _column("plan_score", "plan"),
+    _column("retrieval_score", "sources"),
+    _column("answer_score", "answer"),
+    _column("iterations", "plans"),
+    ListColumn(name="outcome", value=lambda one: one.outcome.value if one.outcome else None, sorts=False),
+    ListColumn(name="created_at", title="asked", value=attrgetter("created_at"), numeric=True),
+    _column("passed", "passed", shown=False),
+    _column("failure_type", "failure", numeric=False, shown=False),
+    _column("latency_ms", "time", shown=False),
+    _column("tokens", "tokens", shown=False),
+    _column("log_id", "id", numeric=False, shown=False),
+)
+"""What the list of questions shows and exports."""
 _FILTERS = (
     "text",
     "least",

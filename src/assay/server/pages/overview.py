@@ -16,18 +16,20 @@ from assay.presentation.outcomes import OUTCOME_COLOURS, OUTCOME_TITLES
 from assay.records.alerts import RateAlert, WatchedRate
 from assay.records.analysis import Aggregates
 from assay.records.research import DIMENSIONS
-from assay.records.research_log import BINS, BriefSession, QuestionOutcome, ResearchFilter, ResearchTotals
+from assay.records.research_log import BINS, DayOfTokens, QuestionOutcome, ResearchFilter, ResearchTotals, TimedSession
 from assay.records.sessions import MEASURE_TITLES
 from assay.server.pages import filters
-from assay.server.pages.page import Page, Pages, PageView
+from assay.server.pages.page import LastFew, Page, Pages, PageView
 from assay.verbs import sessions as session_verbs
 from assay.wiring.models import read_spending
 from assay.wiring.research import research_options
 
 pages = Pages("overview")
 QUESTIONS = "/evaluation/queries"
-TIMED = 10_000
-"""Newest questions whose times and tokens are read; the page says so where there are more."""
+TIMED = 4_000
+"""Questions whose times are read, about; of more, one in so many is read, and the page says so."""
+WATCHED = 10_000
+"""Newest questions that alerts are looked for in."""
 ALERT_WEEKS = 4
 """Weeks whose alerts are shown: the current one and those before it."""
 LEAST_VARYING = 10
@@ -42,7 +44,10 @@ class _Read(NamedTuple):
     totals: ResearchTotals
     found: Aggregates
     before: Aggregates | None
-    sessions: list[BriefSession]
+    tokens: list[DayOfTokens]
+    times: list[TimedSession]
+    step: int
+    """Of how many questions one was timed."""
     alerts: list[RateAlert]
     ever: bool
 
@@ -76,15 +81,30 @@ def _read_store(view: PageView, chosen: filters.Range, now: datetime) -> _Read:
     with view.engine.store.reading(view.scope) as work:
         totals = work.research.totals(wanted)
         found = aggregate(totals, work.research.count_repeats(wanted))
-        ever = bool(totals.sessions) or bool(work.research.page(limit=1).sessions)
         before = None
         if earlier is not None:
             same = filters.research_filter(view.query, chosen._replace(since=earlier[0], until=earlier[1]))
             before = aggregate(work.research.totals(same), work.research.count_repeats(same))
-        sessions = work.research.brief(wanted, newest=TIMED)
-        watched = work.research.brief(ResearchFilter(since=first_needed(now, weeks=ALERT_WEEKS)), newest=TIMED)
-    alerts = find_alerts(watched, now, weeks=ALERT_WEEKS)
-    return _Read(totals, found, before if before is not None and before.sessions else None, sessions, alerts, ever)
+        tokens = work.research.tokens_by_day(wanted)
+        step = max(1, totals.sessions // TIMED)
+        times = work.research.latencies(wanted, step=step)
+        newest = work.research.page(limit=1).sessions
+    shown = before if before is not None and before.sessions else None
+    alerts = _read_alerts(view, now, newest[0].log_id) if newest else []
+    return _Read(totals, found, shown, tokens, times, step, alerts, bool(newest))
+
+
+def _read_alerts(view: PageView, now: datetime, newest: str) -> list[RateAlert]:
+    """Return the alerts of the last weeks; they are the same until the next question or the next week."""
+    kept: LastFew[list[RateAlert]] = view.request.app.state.alerts
+
+    def find() -> list[RateAlert]:
+        with view.engine.store.reading(view.scope) as work:
+            since = first_needed(now, weeks=ALERT_WEEKS)
+            watched = work.research.brief(ResearchFilter(since=since), newest=WATCHED)
+        return find_alerts(watched, now, weeks=ALERT_WEEKS)
+
+    return kept.of((view.scope.tenant, newest, now.astimezone(UTC).isocalendar()[:2]), find)
 
 
 def _draw(view: PageView, chosen: filters.Range, read: _Read, now: datetime) -> dict[str, Any]:
@@ -93,10 +113,10 @@ def _draw(view: PageView, chosen: filters.Range, read: _Read, now: datetime) -> 
     first = chosen.since.date() if chosen.since is not None else min(days)
     last = (chosen.until - timedelta(days=1)).date() if chosen.until is not None else now.astimezone(UTC).date()
     periods = list_periods(max(first, min(days)) if chosen.name == "all" else first, last)
-    sums = sum_periods(periods, read.totals.days, read.sessions, read.found.asked_again)
+    sums = sum_periods(periods, read.totals.days, read.tokens, read.times, read.found.asked_again)
     as_share = view.query_value("as") == "share"
-    times = [session.latency_ms for session in read.sessions]
-    counted = [session.tokens for session in read.sessions if session.tokens is not None]
+    times = [session.latency_ms for session in read.times]
+    used, counted = sum(day.tokens for day in read.tokens), sum(day.counted for day in read.tokens)
     panel = research_options(view.settings).panel
     return {
         "band": _draw_outcomes(view, sums, as_share=as_share),
@@ -104,12 +124,12 @@ def _draw(view: PageView, chosen: filters.Range, read: _Read, now: datetime) -> 
         "as_other": view.with_query(**{"as": None if as_share else "share"}),
         "pass_rate": _draw_pass_rate(view, sums),
         "latency": _draw_latency(view, sums),
-        "tokens": _draw_tokens(view, sums) if any(counted) else None,
+        "tokens": _draw_tokens(view, sums) if used else None,
         "p50": find_percentile(times, 50),
         "p95": find_percentile(times, 95),
-        "timed": len(times),
-        "token_sum": sum(counted) if counted else None,
-        "counted": len(counted),
+        "step": read.step,
+        "token_sum": used if counted else None,
+        "counted": counted,
         "histogram": charts.histogram(read.found.histogram, addresses=_score_addresses(view, chosen)),
         "failures": _draw_failures(view, chosen, read.found),
         "dimensions": [(checkpoint.value, [name.value for name in own]) for checkpoint, own in DIMENSIONS.items()],

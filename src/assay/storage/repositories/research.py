@@ -34,6 +34,7 @@ from assay.records.research_log import (
     AskedAgain,
     BriefSession,
     DayOfResearch,
+    DayOfTokens,
     QuestionOutcome,
     ResearchFilter,
     ResearchPage,
@@ -42,6 +43,7 @@ from assay.records.research_log import (
     ResearchTotals,
     Spread,
     StoredResearch,
+    TimedSession,
 )
 from assay.storage.repositories.base import Repository
 from assay.storage.rows import TextType, from_row, insert, mask_value, to_row
@@ -214,6 +216,8 @@ def _unless_empty(cut: tuple[datetime, datetime] | None) -> tuple[datetime, date
 # --- Sessions and traces ---
 
 LARGEST_PAGE = 1_000
+ORDERS = ("created_at", "overall_score", "plan_score", "retrieval_score", "answer_score", "iterations", "latency_ms")
+"""Columns that lists of sessions can be sorted by."""
 _KNOWN = tuple(dimension.value for dimension in Dimension)
 _OF = research_sessions.c
 
@@ -258,6 +262,17 @@ class ResearchRows(Repository):
         more = rows[limit - 1].id if len(rows) > limit else None
         return ResearchPage(tuple(_session(row) for row in rows[:limit]), more)
 
+    def ordered(
+        self, wanted: ResearchFilter, by: str, *, descending: bool, begin: int = 0, limit: int = 50
+    ) -> list[ResearchSession]:
+        """Return sessions in the order of a number or a moment; those without one come last."""
+        if by not in ORDERS:
+            raise BadValue(f"sessions have no order by {by!r}", remedy=f"Choose one of {', '.join(ORDERS)}.")
+        column = _OF[by]
+        order = column.desc() if descending else column.asc()
+        found = self._matching(select(research_sessions), wanted).order_by(column.is_(None), order, _OF.id.desc())
+        return [_session(row) for row in self._connection.execute(found.offset(begin).limit(limit))]
+
     def each(self, wanted: ResearchFilter | None = None, *, limit: int = 100_000) -> Iterator[ResearchSession]:
         """Yield sessions, oldest first, for the analysis of patterns."""
         found = self._matching(select(research_sessions), wanted).order_by(_OF.id).limit(limit)
@@ -265,8 +280,8 @@ class ResearchRows(Repository):
             yield _session(row)
 
     def brief(self, wanted: ResearchFilter | None = None, *, newest: int = 10_000) -> list[BriefSession]:
-        """Return outcome, time and tokens of the newest sessions of a filter, oldest first."""
-        columns = (_OF.created_at, _OF.question, _OF.outcome, _OF.passed, _OF.latency_ms, _OF.tokens)
+        """Return question and outcome of the newest sessions of a filter, oldest first."""
+        columns = (_OF.created_at, _OF.question, _OF.outcome, _OF.passed)
         found = self._matching(select(*columns), wanted).order_by(_OF.created_at.desc(), _OF.id.desc()).limit(newest)
         rows = self._connection.execute(found).all()
         return [
@@ -275,11 +290,26 @@ class ResearchRows(Repository):
                 row.question,
                 None if row.outcome is None else QuestionOutcome(row.outcome),
                 row.passed,
-                row.latency_ms,
-                row.tokens,
             )
             for row in reversed(rows)
         ]
+
+    def tokens_by_day(self, wanted: ResearchFilter | None = None) -> list[DayOfTokens]:
+        """Return the tokens of the sessions of a filter, day by day."""
+        day = _day_column()
+        columns: list[ColumnElement[Any]] = [day, func.count(), func.count(_OF.tokens), func.sum(_OF.tokens)]
+        found = self._matching(select(*columns), wanted).group_by(day).order_by(day)
+        return [
+            DayOfTokens(date.fromisoformat(day), sessions, counted, int(tokens or 0))
+            for day, sessions, counted, tokens in self._connection.execute(found)
+        ]
+
+    def latencies(self, wanted: ResearchFilter | None = None, *, step: int = 1) -> list[TimedSession]:
+        """Return how long sessions took, oldest first; with a `step`, of about one in so many."""
+        found = self._matching(select(_day_column().label("day"), _OF.latency_ms), wanted).order_by(_OF.id)
+        if step > 1:
+            found = found.where(_OF.id % step == 0)
+        return [TimedSession(date.fromisoformat(row.day), row.latency_ms) for row in self._connection.execute(found)]
 
     def retries_of(self, log_id: str) -> list[ResearchSession]:
         """Return the sessions that widened the search of a session, oldest first."""
@@ -380,9 +410,7 @@ class ResearchRows(Repository):
 
     def _days(self, wanted: ResearchFilter | None) -> Iterator[ResearchTotals]:
         """Counts and sums of each day; what is tallied is not in them."""
-        # Written out, as the index has it: values that are bound would not be seen to be the same.
-        first, length = literal_column("1", Integer), literal_column("10", Integer)
-        day = func.substr(type_coerce(_OF.created_at, TextType), first, length)
+        day = _day_column()
         found = self._matching(select(day.label("day"), *_SUMMED), wanted).group_by(day).order_by(day)
         return map(_day, self._connection.execute(found))
 
@@ -401,6 +429,13 @@ class ResearchRows(Repository):
 
     def _matching(self, statement: Select[Any], wanted: ResearchFilter | None) -> Select[Any]:
         return statement.where(self._mine(research_sessions), *_conditions(wanted or ResearchFilter()))
+
+
+def _day_column() -> ColumnElement[str]:
+    """Return the day of a session."""
+    # Written out, as the index has it: values that are bound would not be seen to be the same.
+    first, length = literal_column("1", Integer), literal_column("10", Integer)
+    return func.substr(type_coerce(_OF.created_at, TextType), first, length)
 
 
 def _conditions(wanted: ResearchFilter) -> Iterator[ColumnElement[bool]]:

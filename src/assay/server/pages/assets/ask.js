@@ -29,9 +29,11 @@
     if (!place) return;
     event.preventDefault();
     for (const lit of document.querySelectorAll(".passages .lit")) lit.classList.remove("lit");
-    if (link.matches("[data-cite]")) place.classList.add("lit");
+    // A citation may lead to the words inside a passage: both are lit.
+    const passage = place.closest(".passages li") || place;
+    if (link.matches("[data-cite]")) for (const lit of [place, passage]) lit.classList.add("lit");
     opened(place);
-    const summary = one(place, "summary");
+    const summary = one(passage, "summary");
     if (summary) summary.focus({ preventScroll: true });
   });
 
