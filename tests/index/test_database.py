@@ -102,6 +102,7 @@ def test_a_file_cannot_be_the_index(tmp_path: Path, clock: FixedClock) -> None:
     assert (finding.state, "PostgreSQL" in finding.remedy) == ("problem", True)
 
 
+@pytest.mark.slow
 def test_doctor_says_whether_the_index_is_complete(home: Home, store: Store, scope: Scope, clock: FixedClock) -> None:
     save(store, scope, *COOKIES[:2])
     settings = Settings(
