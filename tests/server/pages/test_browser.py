@@ -16,8 +16,8 @@ from assay.errors import InputError
 from assay.records import Draft
 from assay.records.research_log import TracedAnswer
 from assay.research.events import Listen
-from assay.server.pages.page import MENU
 from assay.server.pages.answers import LISTED
+from assay.server.pages.page import MENU
 from assay.server.services import Services
 
 if TYPE_CHECKING:

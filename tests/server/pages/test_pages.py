@@ -32,8 +32,8 @@ from assay.records.access import Access
 from assay.records.datasets import Case, Dataset, Document, Grade
 from assay.records.research_log import ResearchSession
 from assay.server.application import application
-from assay.server.pages.page import MENU, MenuEntry
 from assay.server.pages.answers import LISTED
+from assay.server.pages.page import MENU, MenuEntry
 from assay.server.pages.runs import LISTED as RUNS_LISTED
 from assay.server.routing import policy_of
 from assay.server.services import Services
