@@ -21,13 +21,8 @@ from assay.records import Draft
 from assay.records.datasets import Dataset
 from assay.records.research_log import TracedAnswer
 from assay.research.events import Listen
-<<<<<<< HEAD
 from assay.server.pages.page import MENU
 from assay.server.pages.question_list import LISTED
-=======
-from assay.server.pages.answers import LISTED
-from assay.server.pages.page import MENU
->>>>>>> d1d435d (Test the export of runs)
 from assay.server.services import Services
 
 if TYPE_CHECKING:

@@ -116,7 +116,18 @@ def test_a_reader_sees_no_tokens(client: TestClient, filled: Services) -> None:
     assert client.get("/evaluation/tokens", headers=bearer(filled, Access.READ)).status_code == 403
 
 
-def test_runs_are_exported_with_their_metrics(client: TestClient) -> None:
+def test_questions_and_runs_are_counted_sorted_and_exported(client: TestClient) -> None:
+    page = client.get("/evaluation/queries?sort=-overall").text
+    assert 'aria-sort="descending"' in page
+    questions = client.get("/evaluation/queries?sort=-overall&export=json").json()
+    assert f"{len(questions):,} questions" in page
+    scores = [row["overall"] for row in questions]
+    known = [score for score in scores if score is not None]
+    assert len(questions) >= 2
+    assert known == sorted(known, reverse=True)
+    assert scores[: len(known)] == known
+    oldest = client.get("/evaluation/queries?sort=asked&export=json").json()
+    assert [row["asked"] for row in oldest] == sorted(row["asked"] for row in questions)
     runs = client.get("/evaluation/runs?export=csv&words=worse")
     rows = list(csv.DictReader(io.StringIO(runs.text)))
     assert [row["name"] for row in rows] == ["worse"]

@@ -33,13 +33,8 @@ from assay.records.access import Access
 from assay.records.datasets import Case, Dataset, Document, Grade
 from assay.records.research_log import ResearchSession
 from assay.server.application import application
-<<<<<<< HEAD
 from assay.server.pages.page import MENU, MenuEntry
 from assay.server.pages.question_list import LISTED
-=======
-from assay.server.pages.answers import LISTED
-from assay.server.pages.page import MENU, MenuEntry
->>>>>>> d1d435d (Test the export of runs)
 from assay.server.pages.runs import LISTED as RUNS_LISTED
 from assay.server.routing import policy_of
 from assay.server.services import Services
