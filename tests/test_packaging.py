@@ -146,7 +146,7 @@ MAIN_JOB = (
     *(f"systems.{name}" for name in ("boundary", "http_service", "python_function", "replies", "run_file", "specs")),
 )
 """What measures, compares and gates: no module of it may need an extra to be imported."""
-WIRING_OF_MEMORY = {"experiments", "judge_kinds", "research", "retention", "server", "variants"}
+WIRING_OF_MEMORY = {"alerts", "experiments", "judge_kinds", "research", "retention", "server", "variants"}
 """Modules of `assay.wiring` that build what only a memory has. The package loads none of them by itself."""
 IMPORT_ALL = """
 import importlib, json, pkgutil

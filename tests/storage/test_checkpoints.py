@@ -714,9 +714,11 @@ def test_a_checkpoint_of_an_older_schema_is_restored_and_brought_up_to_date(empt
         columns = "tenant text, passages int, tokens int, complete int, analysis text, title_repeats int"
         with raw(store) as connection:
             connection.exec_driver_sql(f"CREATE TABLE passage_stem_totals ({columns})")
+            connection.exec_driver_sql("ALTER TABLE memories ADD COLUMN surroundings text NOT NULL DEFAULT ''")
         keep(store, scope, "m_1")
         with raw(store) as connection:
             connection.exec_driver_sql("DROP TABLE passage_stem_totals")
+            connection.exec_driver_sql("ALTER TABLE memories DROP COLUMN surroundings")
         made = store.checkpoints.create("before the upgrade")
     assert made.schema == "0008"
     with home.open() as store:

@@ -16,7 +16,7 @@ from assay.storage import Store
 from assay.storage.tables import metadata
 
 OURS = Scope(tenant="t")
-OF_THE_STORE = ("meta",)
+OF_THE_STORE = ("meta", "leases", "shared_limits")
 """What belongs to nobody."""
 
 

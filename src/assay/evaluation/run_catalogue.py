@@ -72,17 +72,24 @@ class RunCatalogue:
     def __init__(self) -> None:
         self._known: dict[Path, tuple[str, RunEntry | None]] = {}
         self._loaded: set[Path] = set()
+        self._unsaved: set[Path] = set()
         self._lock = threading.Lock()
 
-    def entries(self, runs: Sequence[RunFolder]) -> list[RunEntry]:
-        """Return an entry for each run that can be read, newest first."""
+    def entries(self, runs: Sequence[RunFolder], *, keep: bool = True) -> list[RunEntry]:
+        """Return an entry for each run that can be read, newest first.
+
+        With `keep`, what was read is written down for other processes; whoever may only read writes nothing.
+        """
         with self._lock:
             folders = {run.path.parent for run in runs}
             for folder in folders - self._loaded:
                 self._load(folder)
             changed = {run.path.parent for run in runs if self._refresh(run)}
-            for folder in changed:
-                self._save(folder)
+            self._unsaved |= changed
+            if keep:
+                for folder in self._unsaved & folders:
+                    self._save(folder)
+                self._unsaved -= folders
             found = [self._known[run.path][1] for run in runs]
         shown = [entry for entry in found if entry is not None]
         return sorted(shown, key=lambda entry: (entry.started_at, entry.run_id), reverse=True)

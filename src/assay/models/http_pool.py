@@ -1,31 +1,34 @@
-"""Pooled connections to services, with one deadline for each whole call. Only this module uses `httpcore`.
+"""Pooled connections to services, with one deadline for each whole call. Only this module opens connections.
 
 `HttpPool.send` sends one request and reads the whole answer. Between calls connections stay open for a short time, so
 that the next call to the same service needs no new one. What holds for every call:
 
-- It ends when its time is over, even if the other side hangs. `httpcore` applies a timeout to each read and write by
-  itself, so that a service which sends a byte now and then is never stopped; `_DeadlineStream` stops it.
+- It ends when its time is over, even if the other side hangs or sends a byte now and then: each read and write has
+  the time that is left of the whole.
 - An answer is read up to a limit, and as it was sent: compressed answers are not unpacked.
 - Redirects are not followed, cookies are not kept, and no proxy, password file or other setting of the environment
-  is used: `httpcore` supports none of them. Certificates are checked against the trust store of the system.
+  is used. Certificates are checked against the trust store of the system.
 - The gatekeeper is called first: an address that it refuses is never looked up.
 - Nothing is sent twice. Whether to try again is decided by `models.endpoint`, which counts what was sent.
 
-Threads may share a pool. A process that was forked starts with none of its parent's connections.
+`h11` reads and writes HTTP; sockets, deadlines and the pool are here. Threads may share a pool. A process that was
+forked starts with none of its parent's connections.
 """
 
 from __future__ import annotations
 
 import os
+import select
+import socket
 import ssl
 import threading
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
-import httpcore
+import h11
 
 from assay.clock import Clock, SystemClock
 from assay.network import Gatekeeper
@@ -37,6 +40,10 @@ MOST_IDLE = 32
 """How many connections are kept open at most, to all services together."""
 _PIECE = 16_384
 """Bytes written at once; the clock is read before each piece."""
+_READ = 65_536
+"""Bytes read at once."""
+_LONGEST_HEAD = 100 * 1024
+"""Bytes of the headers of an answer."""
 
 
 class HttpRequest(NamedTuple):
@@ -89,12 +96,14 @@ class HttpPool:
 
     def __init__(self, *, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
-        self._backend = _DeadlineBackend(self._clock)
         self._lock = threading.Lock()
-        self._connections: dict[str, httpcore.ConnectionPool] = {}
-        """By scheme: reading the trust store takes 20 ms, which a service without TLS does not need."""
+        self._idle: list[_Connection] = []
+        """Open and unused, the one that was used last at the end."""
+        self._open: weakref.WeakSet[_Connection] = weakref.WeakSet()
+        self._trust: ssl.SSLContext | None = None
+        """Read when first needed: it takes 20 ms, which a service without TLS does not need."""
         # Closes what nobody closed when the pool is let go or the program ends.
-        weakref.finalize(self, _close_connections, self._connections)
+        weakref.finalize(self, _close_all, self._idle)
         _ALL.add(self)
 
     def send(self, request: HttpRequest, *, gate: Gatekeeper, within_s: float, max_bytes: int) -> HttpAnswer:
@@ -103,54 +112,84 @@ class HttpPool:
         Raises `OutOfTime`, `BrokenOff`, `TooLarge` or `Unsendable`, and `AddressRefused` where the gatekeeper refuses.
         """
         gate.check(request.origin)
-        ends = self._clock.monotonic() + within_s
+        left = _TimeLeft(self._clock, self._clock.monotonic() + within_s)
         try:
             server = _parse_origin(request.origin)
-            with self._open_pool(server.scheme).stream(
-                request.method,
-                httpcore.URL(scheme=server.scheme, host=server.host, port=server.port, target=request.target),
-                headers=[(b"Host", server.header), *_encode_headers(request.headers)],
-                content=request.body,
-                extensions={"timeout": dict.fromkeys(("connect", "read", "write"), ends)},
-            ) as response:
-                return HttpAnswer(response.status, _decode_headers(response), _read_body(response, max_bytes))
-        except httpcore.TimeoutException as problem:
-            raise OutOfTime from problem
-        except (httpcore.LocalProtocolError, UnicodeError):
+            head = _make_head(request, server)
+        except (h11.LocalProtocolError, UnicodeError):
             raise Unsendable from None
-        except (httpcore.NetworkError, httpcore.ProtocolError) as problem:
-            reason = (str(problem) or type(problem).__name__)[:200]
-            raise BrokenOff(reason, sent=not isinstance(problem, httpcore.ConnectError)) from problem
+        connection = self._take(server, left)
+        try:
+            answer = connection.exchange(head, request.body or b"", left, max_bytes)
+        except TimeoutError as problem:
+            raise OutOfTime from problem
+        except (OSError, h11.RemoteProtocolError) as problem:
+            raise BrokenOff(_describe(problem), sent=True) from problem
+        else:
+            self._give_back(connection)
+            return answer
+        finally:
+            connection.close_unless_idle()
 
     def close(self) -> None:
         """Close all connections. A later call opens new ones."""
         with self._lock:
-            _close_connections(self._connections)
+            _close_all(self._idle)
 
     def forget_inherited(self) -> None:
         """Let go of the connections of the process that this one was forked from; they stay open there."""
-        # New, since a thread of the parent may have held it at the fork; so for the locks inside the connection pools,
-        # which is why those are not closed as usual.
+        # New, since a thread of the parent may have held it at the fork.
         self._lock = threading.Lock()
-        self._backend.close_streams()
-        self._connections.clear()
+        for connection in list(self._open):
+            connection.close()
+        self._idle.clear()
 
-    def _open_pool(self, scheme: str) -> httpcore.ConnectionPool:
+    def _take(self, server: _Server, left: _TimeLeft) -> _Connection:
+        """Return an unused connection to a server that still stands, or a new one."""
+        now = self._clock.monotonic()
         with self._lock:
-            if scheme not in self._connections:
-                self._connections[scheme] = httpcore.ConnectionPool(
-                    ssl_context=ssl.create_default_context() if scheme == "https" else None,
-                    max_connections=None,
-                    max_keepalive_connections=MOST_IDLE,
-                    keepalive_expiry=IDLE_S,
-                    network_backend=self._backend,
-                )
-            return self._connections[scheme]
+            for connection in [one for one in self._idle if one.is_old(now)]:
+                self._idle.remove(connection)
+                connection.close()
+            for connection in reversed(self._idle):
+                if connection.server == server:
+                    self._idle.remove(connection)
+                    connection.is_idle = False
+                    return connection
+        try:
+            opened = _connect(server, left, self._read_trust)
+        except TimeoutError as problem:
+            raise OutOfTime from problem
+        except OSError as problem:
+            raise BrokenOff(_describe(problem), sent=False) from problem
+        connection = _Connection(server, opened)
+        self._open.add(connection)
+        return connection
+
+    def _give_back(self, connection: _Connection) -> None:
+        if not connection.can_be_used_again():
+            return
+        with self._lock:
+            connection.is_idle = True
+            connection.idle_since = self._clock.monotonic()
+            self._idle.append(connection)
+            while len(self._idle) > MOST_IDLE:
+                self._idle.pop(0).close()
+
+    def _read_trust(self) -> ssl.SSLContext:
+        with self._lock:
+            if self._trust is None:
+                self._trust = ssl.create_default_context()
+            return self._trust
 
 
-def _close_connections(connections: dict[str, httpcore.ConnectionPool]) -> None:
+def _close_all(connections: list[_Connection]) -> None:
     while connections:
-        connections.popitem()[1].close()
+        connections.pop().close()
+
+
+def _describe(problem: Exception) -> str:
+    return (str(problem) or type(problem).__name__)[:200]
 
 
 class _Server(NamedTuple):
@@ -182,106 +221,134 @@ def _encode_host(host: str) -> str:
     return encoded.decode("ascii")
 
 
+def _make_head(request: HttpRequest, server: _Server) -> h11.Request:
+    headers = [(b"Host", server.header), *_encode_headers(request.headers)]
+    if request.body is not None:
+        headers.append((b"Content-Length", str(len(request.body)).encode("ascii")))
+    return h11.Request(method=request.method.encode("ascii"), target=request.target.encode("ascii"), headers=headers)
+
+
 def _encode_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
     # Blanks around a value are not part of it, and h11 refuses them.
     return [(name.encode("ascii"), value.strip(" \t").encode("latin-1")) for name, value in headers.items()]
 
 
-def _decode_headers(response: httpcore.Response) -> dict[str, str]:
+class _TimeLeft:
+    """The time until a call must have ended."""
+
+    def __init__(self, clock: Clock, ends: float) -> None:
+        self._clock = clock
+        self._ends = ends
+
+    def seconds(self) -> float:
+        """Return what is left; raises `TimeoutError` when nothing is."""
+        left = self._ends - self._clock.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return left
+
+
+def _connect(server: _Server, left: _TimeLeft, read_trust: Callable[[], ssl.SSLContext]) -> socket.socket:
+    default = 443 if server.scheme == "https" else 80
+    opened = socket.create_connection((server.host, server.port or default), timeout=left.seconds())
+    try:
+        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if server.scheme != "https":
+            return opened
+        opened.settimeout(left.seconds())
+        return read_trust().wrap_socket(opened, server_hostname=server.host)
+    except BaseException:
+        opened.close()
+        raise
+
+
+class _Connection:
+    """One open connection, used by one call at a time."""
+
+    def __init__(self, server: _Server, opened: socket.socket) -> None:
+        self.server = server
+        self.is_idle = False
+        self.idle_since = 0.0
+        self._socket = opened
+        self._http = h11.Connection(our_role=h11.CLIENT, max_incomplete_event_size=_LONGEST_HEAD)
+
+    def is_old(self, now: float) -> bool:
+        """Whether it was unused for too long, or the server has closed it or sent what nobody asked for."""
+        if now - self.idle_since > IDLE_S:
+            return True
+        looking = select.poll()
+        looking.register(self._socket, select.POLLIN)
+        return bool(looking.poll(0))
+
+    def exchange(self, head: h11.Request, body: bytes, left: _TimeLeft, max_bytes: int) -> HttpAnswer:
+        """Send a request and read the complete answer."""
+        try:
+            self._write(head, body, left)
+        except TimeoutError:
+            raise
+        except OSError:
+            # The server may have refused in the middle of the request: what it says of it is read below.
+            pass
+        response = self._next(left)
+        while isinstance(response, h11.InformationalResponse):
+            response = self._next(left)
+        if not isinstance(response, h11.Response):
+            raise h11.RemoteProtocolError("the service closed the connection without an answer")
+        return HttpAnswer(response.status_code, _decode_headers(response), self._read_body(left, max_bytes))
+
+    def can_be_used_again(self) -> bool:
+        """Whether both sides are done and neither wants to close; then it is ready for the next request."""
+        if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
+            return False
+        self._http.start_next_cycle()
+        return True
+
+    def close_unless_idle(self) -> None:
+        """Close it if it was not given back."""
+        if not self.is_idle:
+            self.close()
+
+    def close(self) -> None:
+        """Close this process's end."""
+        self._socket.close()
+
+    def _write(self, head: h11.Request, body: bytes, left: _TimeLeft) -> None:
+        """Write everything; head and body of a small request leave together."""
+        parts = [self._http.send(head) or b""]
+        if body:
+            parts.append(self._http.send(h11.Data(data=body)) or b"")
+        parts.append(self._http.send(h11.EndOfMessage()) or b"")
+        unsent = b"".join(parts)
+        for start in range(0, len(unsent), _PIECE):
+            self._socket.settimeout(left.seconds())
+            self._socket.sendall(unsent[start : start + _PIECE])
+
+    def _next(self, left: _TimeLeft) -> object:
+        """Return the next event of the answer."""
+        while True:
+            event = self._http.next_event()
+            if event is not h11.NEED_DATA:
+                return event
+            self._socket.settimeout(left.seconds())
+            self._http.receive_data(self._socket.recv(_READ))
+
+    def _read_body(self, left: _TimeLeft, max_bytes: int) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        while isinstance(event := self._next(left), h11.Data):
+            size += len(event.data)
+            if size > max_bytes:
+                raise TooLarge
+            parts.append(bytes(event.data))
+        return b"".join(parts)
+
+
+def _decode_headers(response: h11.Response) -> dict[str, str]:
     headers: dict[str, str] = {}
     for name, value in response.headers:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         headers[key] = f"{headers[key]}, {text}" if key in headers else text
     return headers
-
-
-def _read_body(response: httpcore.Response, max_bytes: int) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    for part in response.iter_stream():
-        size += len(part)
-        if size > max_bytes:
-            raise TooLarge
-        parts.append(part)
-    return b"".join(parts)
-
-
-class _DeadlineBackend(httpcore.SyncBackend):
-    """Opens connections with a deadline, and keeps a list of those that are open."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._streams: weakref.WeakSet[_DeadlineStream] = weakref.WeakSet()
-
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.NetworkStream:
-        left = self.seconds_left(timeout, httpcore.ConnectTimeout)
-        return self.watch(super().connect_tcp(host, port, left, local_address, socket_options))
-
-    def watch(self, opened: httpcore.NetworkStream) -> _DeadlineStream:
-        """Give a new connection its deadline."""
-        stream = _DeadlineStream(opened, self)
-        self._streams.add(stream)
-        return stream
-
-    def seconds_left(self, ends: float | None, late: type[httpcore.TimeoutException]) -> float:
-        """Return the seconds until a moment, or raise `late` when it has passed; None has always passed."""
-        left = 0.0 if ends is None else ends - self._clock.monotonic()
-        if left <= 0:
-            raise late
-        return left
-
-    def close_streams(self) -> None:
-        """Close this process's ends of all connections."""
-        for stream in list(self._streams):
-            stream.close()
-
-
-class _DeadlineStream(httpcore.NetworkStream):
-    """A connection whose timeouts are moments of the monotonic clock, not durations.
-
-    httpcore hands a timeout unchanged to every read and write of a call. A duration would begin anew with each byte of
-    a service that drips; a moment does not.
-    """
-
-    def __init__(self, inner: httpcore.NetworkStream, backend: _DeadlineBackend) -> None:
-        self._inner = inner
-        self._backend = backend
-        self._unsent = bytearray()
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        self._flush(timeout)
-        return self._inner.read(max_bytes, self._backend.seconds_left(timeout, httpcore.ReadTimeout))
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Write, or wait for more until the answer is read: head and body of a small request leave together."""
-        self._unsent += buffer
-        if len(self._unsent) >= _PIECE:
-            self._flush(timeout)
-
-    def _flush(self, timeout: float | None) -> None:
-        unsent, self._unsent = bytes(self._unsent), bytearray()
-        for start in range(0, len(unsent), _PIECE):
-            left = self._backend.seconds_left(timeout, httpcore.WriteTimeout)
-            self._inner.write(unsent[start : start + _PIECE], left)
-
-    def close(self) -> None:
-        self._inner.close()
-
-    def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore.NetworkStream:
-        left = self._backend.seconds_left(timeout, httpcore.ConnectTimeout)
-        return self._backend.watch(self._inner.start_tls(ssl_context, server_hostname, left))
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._inner.get_extra_info(info)
 
 
 SHARED_POOL = HttpPool()

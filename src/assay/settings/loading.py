@@ -1,7 +1,7 @@
 """Fill the settings from options, the environment and files, with the origin of each.
 
-Options win over the environment, the environment over the file, the file over the default. Each of them is a source of
-`pydantic-settings`, which checks its own values, so that an error can name the source of a wrong value, and remembers
+Options win over the environment, the environment over the file, the file over the default. Each of them is a source
+that checks its own values, so that an error can name the source of a wrong value, and remembers
 where each came from. A key that does not exist is an error with the nearest names, in every source: a setting with a
 typo must not be ignored. Paths in a file are relative to the file; everywhere else, to the working folder.
 
@@ -19,8 +19,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
-from pydantic.fields import FieldInfo
-from pydantic_settings import PydanticBaseSettingsSource
 
 from assay.errors import BadValue, SettingError
 from assay.records import values
@@ -113,13 +111,13 @@ def load_settings(
         _file_source(file, content, withheld),
         Source({"db": str(default_db(environment)), "withheld": withheld}, folder=folder),
     ]
-    settings = Settings.from_sources(sources)
+    settings = Settings.from_sources([source.values for source in sources])
     origins = {known.key: _find_origin(known.name, sources) for known in KNOWN}
     origins |= {key: Origin("withheld", entry.file) for key, entry in withheld.items() if key in origins}
     return LoadedSettings(settings=settings, origins=origins, file=file, asked=asked)
 
 
-class Source(PydanticBaseSettingsSource):
+class Source:
     """One place that settings come from, with values by field that are checked already.
 
     `given` and `origins` are by the name of the field, and relative paths are below `folder`.
@@ -128,24 +126,15 @@ class Source(PydanticBaseSettingsSource):
     def __init__(
         self, given: Mapping[str, Any], origins: Mapping[str, Origin] | None = None, *, folder: Path = Path()
     ) -> None:
-        super().__init__(Settings)
         self.origins = origins or {}
-        self.values = dict(given)
         try:
-            checked = Settings.from_sources([self])
+            checked = Settings.from_sources([given])
         except SettingError as problem:
             if isinstance(problem.__cause__, ValidationError):
                 raise explain(problem.__cause__, self.origins) from problem.__cause__
             raise
         self.values = {name: _place(name, getattr(checked, name), folder) for name in given}
-
-    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:  # noqa: ARG002
-        """Return the value of a field; the last part is False, because the value is not JSON to be decoded."""
-        return self.values.get(field_name), field_name, False
-
-    def __call__(self) -> dict[str, Any]:
-        """Return every value that this source gives."""
-        return self.values
+        """Every value that it gives, by field."""
 
 
 def _place(name: str, value: Any, folder: Path) -> Any:

@@ -1,6 +1,6 @@
 """The settings model: every setting with its type, limits, default and meaning.
 
-`Settings` is a frozen `pydantic-settings` model. `Settings(tenant="a")` takes what it is given and the defaults, and
+`Settings` is a frozen pydantic model. `Settings(tenant="a")` takes what it is given and the defaults, and
 reads nothing else; `load_settings` fills it from the command line, the environment and files. `KNOWN` lists the same
 settings by their keys in `assay.toml`, for the reference page, `assay config` and `assay init --settings-file`.
 
@@ -16,7 +16,9 @@ from typing import Annotated, Any, Literal, NamedTuple, Self, get_args, get_orig
 
 from pydantic import (
     AfterValidator,
+    BaseModel,
     BeforeValidator,
+    ConfigDict,
     Field,
     ModelWrapValidatorHandler,
     SkipValidation,
@@ -26,7 +28,6 @@ from pydantic import (
 )
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, PydanticCustomError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from assay.errors import BadValue, SettingError, SettingNotApproved
 from assay.records import DEFAULT_TENANT, values
@@ -123,10 +124,10 @@ def _setting(key: str, meaning: str, default: Any, *, variable: str = "", kind: 
     return Field(default, description=meaning, json_schema_extra={"key": key, "variable": variable, "kind": kind})
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """Everything that can be set. The field's metadata holds its key in the file and its meaning."""
 
-    model_config = SettingsConfigDict(
+    model_config = ConfigDict(
         frozen=True,
         extra="forbid",
         # An empty text is a default of some settings and cannot be given.
@@ -449,21 +450,18 @@ class Settings(BaseSettings):
     """Settings, by key, of a file that the user did not approve. Their fields above hold the defaults."""
 
     @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],  # noqa: ARG003 - the signature is pydantic-settings'
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Read nothing but the arguments: only `load_settings` decides which file counts and what it may set."""
-        return (init_settings,)
+    def from_sources(cls, sources: Sequence[Mapping[str, Any]]) -> Self:
+        """Fill the settings from sources, each with values by field.
 
-    @classmethod
-    def from_sources(cls, sources: Sequence[PydanticBaseSettingsSource]) -> Self:
-        """Fill the settings from sources of `pydantic-settings`; the first that gives a field wins."""
-        return cls(_build_sources=(tuple(sources), {}))  # type: ignore[call-arg] # of BaseSettings.__init__
+        The first that gives a field wins; of a table, such as that of flags, the first that gives an entry.
+        """
+        merged: dict[str, Any] = {}
+        for source in reversed(sources):
+            for name, value in source.items():
+                below = merged.get(name)
+                both = isinstance(value, Mapping) and isinstance(below, Mapping)
+                merged[name] = {**below, **value} if both else value
+        return cls(**merged)
 
     @model_validator(mode="wrap")
     @classmethod

@@ -17,7 +17,6 @@ import numpy as np
 from assay.analysis.rate_alerts import find_alerts, first_needed
 from assay.clock import Clock
 from assay.errors import AssayError
-from assay.models.endpoint import Endpoint, EndpointOptions
 from assay.private_files import make_private_folder, open_private
 from assay.records import Scope
 from assay.records.alerts import RateAlert
@@ -102,6 +101,8 @@ def _open_ways(settings: Settings, clock: Clock) -> dict[str, Send]:
 
 def _post(settings: Settings, clock: Clock, told: Mapping[str, Any]) -> None:
     """Send an alert to the webhook; its address is checked as every other is."""
+    from assay.models.endpoint import Endpoint, EndpointOptions  # noqa: PLC0415 - loads the HTTP client
+
     settings.refuse_withheld("alerts.webhook")
     options = EndpointOptions(url=settings.alerts_webhook, deadline_s=_DEADLINE_S, reads_json=False)
     endpoint = Endpoint(options, gate=gatekeeper_of(settings), clock=clock, rng=np.random.default_rng())

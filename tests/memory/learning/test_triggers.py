@@ -423,7 +423,8 @@ def test_a_learned_trigger_finds_nothing_by_itself(desk: Desk) -> None:
 def test_a_learned_trigger_is_in_no_full_text_index(desk: Desk, tmp_path: Path) -> None:
     desk.open_the_gate()
     assert desk.memory().learned_triggers == ("habitat", "quagga")
-    assert held_in_tables(desk.store, "quagga") == {
+    # On PostgreSQL the searches of no month yet lie in a part of their table, which the catalogue lists by itself.
+    assert held_in_tables(desk.store, "quagga") - {"eval_queries_other.query"} == {
         "memories.learned_triggers",
         "learned_terms.term",
         "learning_evidence.term",

@@ -31,6 +31,8 @@ LOOKS = {
 }
 """What Playwright answers at once, whatever the page is about to become, and a reload that waits for no paint."""
 READ_FIRST = {
+    ("test_change_walk.py", "run_from_browser", "url"),
+    ("test_change_walk.py", "test_a_change_is_measured_tested_rolled_out_and_taken_back", "count"),
     ("looking.py", "again", "reload"),
     ("looking.py", "addresses", "all"),
     ("looking.py", "addresses", "get_attribute"),
@@ -58,6 +60,7 @@ def test_nothing_is_looked_at_once_and_believed() -> None:
         "looking.py",
         "test_audit_page.py",
         "test_browser.py",
+        "test_change_walk.py",
         "test_views_browser.py",
         "test_wrong.py",
     }

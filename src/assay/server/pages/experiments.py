@@ -10,12 +10,13 @@ from starlette.responses import Response
 from assay.access import acts
 from assay.errors import AssayError
 from assay.evaluation.experiments import Book, count_tries
-from assay.evaluation.run_catalogue import RunCatalogue, RunEntry
+from assay.evaluation.run_catalogue import RunEntry
 from assay.flags import percent_of
 from assay.presentation import charts
 from assay.records import AbTestStatus
 from assay.records.flags import LadderPage, VoteKind
 from assay.server.pages.page import Page, Pages, PageView
+from assay.server.pages.runs import list_entries
 from assay.server.pages.timeline import list_steps, read_timeline
 from assay.storage import Work
 from assay.verbs import flags as flag_verbs
@@ -101,8 +102,7 @@ def show_experiment(view: PageView) -> Page:
 
 def find_runs(view: PageView, flag: str, spec: str) -> list[RunEntry]:
     """Return the runs that were made with a flag switched or as a variant, newest first."""
-    catalogue: RunCatalogue = view.request.app.state.run_catalogue
-    entries = catalogue.entries(view.shelf.runs())
+    entries = list_entries(view)
     return [entry for entry in entries if _is_with(entry.system, flag, spec)]
 
 

@@ -8,12 +8,12 @@ from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
 from assay.access import acts
-from assay.evaluation.run_catalogue import RunCatalogue
 from assay.flags import FLAGS
 from assay.records.research_log import ResearchFilter
 from assay.server.pages import lists
 from assay.server.pages.lists import ListColumn
 from assay.server.pages.page import Page, Pages, PageView, list_menu
+from assay.server.pages.runs import list_entries
 
 pages = Pages("find")
 OF_EACH = 6
@@ -77,10 +77,7 @@ def _find_pages(view: PageView, words: str) -> Iterator[FindResult]:
 
 
 def _find_runs(view: PageView, words: str) -> Iterator[FindResult]:
-    catalogue: RunCatalogue = view.request.app.state.run_catalogue
-    found = (
-        entry for entry in catalogue.entries(view.shelf.runs()) if _contains(entry.name, words) or entry.run_id == words
-    )
+    found = (entry for entry in list_entries(view) if _contains(entry.name, words) or entry.run_id == words)
     for entry in islice(found, OF_EACH):
         yield FindResult("run", entry.name, f"/evaluation/runs/{quote(entry.run_id)}", entry.dataset)
 

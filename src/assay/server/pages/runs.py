@@ -51,7 +51,7 @@ STARTED = "started"
 @pages.get(ADDRESS, acts.RUN_READ)
 def list_runs(view: PageView) -> Page:
     """List the runs that match the filters, in pages, with a metric over time and a comparison to begin."""
-    entries = _catalogue(view).entries(view.shelf.runs())
+    entries = list_entries(view)
     wanted = RunFilter.of(view)
     fitting = wanted.arrange([entry for entry in entries if wanted.fits(entry)])
     begin = filters.whole(view.query, "begin", most=_MANY) or 0
@@ -158,9 +158,10 @@ class RunFilter(NamedTuple):
         return list(entries) if self.sort == STARTED else sorted(entries, key=self.sort_value, reverse=True)
 
 
-def _catalogue(view: PageView) -> RunCatalogue:
-    found: RunCatalogue = view.request.app.state.run_catalogue
-    return found
+def list_entries(view: PageView) -> list[RunEntry]:
+    """Return the runs of the caller, newest first; only who may start runs leaves what was read for the next time."""
+    catalogue: RunCatalogue = view.request.app.state.run_catalogue
+    return catalogue.entries(view.shelf.runs(), keep=view.grant.allows(acts.RUN_START.policy))
 
 
 def _metrics_of(entries: Iterable[RunEntry]) -> list[str]:
@@ -319,7 +320,7 @@ def show_run(view: PageView) -> Page | Response:
     """Show one run: verdict, metrics, where evidence was lost, and every query; one in progress is shown live."""
     if not view.shelf.is_finished(view.path["run_id"]):
         return go_to(f"{ADDRESS}/{quote(view.path['run_id'])}/live")
-    entries = _catalogue(view).entries(view.shelf.runs())
+    entries = list_entries(view)
     mine = next((entry for entry in entries if entry.run_id == view.path["run_id"]), None)
     head = None if mine is None else view.shelf.baselines().get(mine.dataset)
     against, problem = _default_baseline(view, head)

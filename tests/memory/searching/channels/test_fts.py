@@ -58,6 +58,8 @@ def test_it_answers_without_an_index(sqlite_shelf: Shelf) -> None:
     library(sqlite_shelf)
 
     class Broken:
+        def prepare(self, scope: object) -> None: ...
+
         def view(self, work: object) -> None:
             raise OSError("gone")
 
