@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from sse_starlette.sse import AppStatus
 from starlette.testclient import TestClient
 
 from assay import wiring
@@ -92,3 +93,12 @@ def served(
 
 async def _run(running: serving.Server, at: socket.socket) -> None:
     await running.serve(sockets=[at])
+
+
+@contextmanager
+def stopping_nothing_else() -> Iterator[None]:
+    """For a server that is told to stop by a call: the package of event streams would end those of all later ones."""
+    try:
+        yield
+    finally:
+        AppStatus.should_exit = False

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import requests
 from starlette.testclient import TestClient
-from tests.server.serving import BOUND_S, OWN, bearer, reaching, served, services_at, token_text
+from tests.server.serving import BOUND_S, OWN, bearer, reaching, served, services_at, stopping_nothing_else, token_text
 from tests.server.test_peers import Work, wait_for_end
 from tests.storage.homes import TEMPLATE_SCHEMA, PostgresServer, copied_database
 
@@ -181,5 +181,6 @@ def test_sigterm_turns_unready_first_and_ctrl_c_stops_at_once(
 
     with services_at(tmp_path) as services:
         config = make_server_config(lambda *_: None, services.settings)  # type: ignore[arg-type]
-        assert asyncio.run(receive()) == (at_once, True)
+        with stopping_nothing_else():
+            assert asyncio.run(receive()) == (at_once, True)
     assert drained.is_set()

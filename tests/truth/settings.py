@@ -31,7 +31,7 @@ from tests.embedding.test_remote import length_of_each
 from tests.gateway.test_connections import Door
 from tests.mcp.test_http import ACCEPT, HELLO, Several
 from tests.models.service import serving as serving_vectors
-from tests.server.serving import HERE, reaching, token_text
+from tests.server.serving import HERE, reaching, stopping_nothing_else, token_text
 from tests.server.test_workers import in_a_thread_of_its_own
 from tests.storage import samples
 from tests.storage.homes import BOUND_S, Home, raw
@@ -855,7 +855,8 @@ def stop_server(stage: Stage, settings: Settings) -> Any:
             server.handle_exit(signal.SIGTERM, None)
             return server.should_exit, server.config.timeout_graceful_shutdown
 
-    return asyncio.run(stop())
+    with stopping_nothing_else():
+        return asyncio.run(stop())
 
 
 SERVERS = {

@@ -459,8 +459,10 @@ class Settings(BaseModel):
         for source in reversed(sources):
             for name, value in source.items():
                 below = merged.get(name)
-                both = isinstance(value, Mapping) and isinstance(below, Mapping)
-                merged[name] = {**below, **value} if both else value
+                if isinstance(value, Mapping) and isinstance(below, Mapping):
+                    merged[name] = {**below, **value}
+                else:
+                    merged[name] = value
         return cls(**merged)
 
     @model_validator(mode="wrap")
