@@ -90,7 +90,7 @@ PRINTED: Mapping[str, Callable[[Any], Any]] = {
     "audit.list": lambda told: _without(told, "chains"),
     "audit.check": lambda told: {"chains": told["chains"]},
     "memory_store.import": lambda told: told["imported"],
-    "run.start": lambda told: _without(told["runs"][0], "folder"),
+    "run.start": lambda told: _without_commit(_without(told["runs"][0], "folder")),
     "run.compare": lambda told: told["comparisons"][0],
     "dataset.list": lambda told: {"datasets": [_without(one, "path", "imported_from") for one in told["datasets"]]},
 }
@@ -99,6 +99,11 @@ PRINTED: Mapping[str, Callable[[Any], Any]] = {
 
 def _without(told: Given, *names: str) -> Given:
     return {name: value for name, value in told.items() if name not in names}
+
+
+def _without_commit(run: Given) -> Given:
+    """Only the command line stands in a folder of code, and then only in a checkout."""
+    return {**run, "manifest": {**run["manifest"], "commit": ""}}
 
 
 class Answer(NamedTuple):
