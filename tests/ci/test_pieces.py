@@ -184,6 +184,7 @@ def test_every_input_is_described_and_used() -> None:
     assert ACTION["inputs"]["package"]["default"] == "assaykit"
 
 
+@pytest.mark.slow
 def test_a_pull_request_that_becomes_good_again_has_one_comment(act: Any, api: CommentsApi) -> None:
     code, first = act(BAD)
     assert code == 1, first.told

@@ -59,6 +59,7 @@ def test_its_metric_is_listed_with_the_others(installed: Path, tmp_path: Path) -
     assert told(installed, tmp_path, "metrics", "answer_words")["better"] == "lower"
 
 
+@pytest.mark.slow
 def test_its_system_is_run_with_its_metric_and_judged_by_its_judge(installed: Path, tmp_path: Path) -> None:
     asked = ("run", "hotel", "--system", "shop:2", "--metrics", "ndcg@10,answer_words", "--sample", "0.2")
     (run,) = told(installed, tmp_path, *asked)["runs"]

@@ -348,6 +348,7 @@ def later(settings: Any, *, days: int) -> Iterator[Learning]:
         )
 
 
+@pytest.mark.slow
 def test_documents_with_the_right_ids_and_other_words_complete_no_cycle(run: Run) -> None:
     settings = load_settings().settings
     scope, hotel = wiring.scope_of(settings), load_dataset("hotel")
