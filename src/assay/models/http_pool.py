@@ -167,7 +167,7 @@ class HttpPool:
         return connection
 
     def _give_back(self, connection: _Connection) -> None:
-        if not connection.can_be_used_again():
+        if not connection.begin_anew():
             return
         with self._lock:
             connection.is_idle = True
@@ -296,8 +296,8 @@ class _Connection:
             raise h11.RemoteProtocolError("the service closed the connection without an answer")
         return HttpAnswer(response.status_code, _decode_headers(response), self._read_body(left, max_bytes))
 
-    def can_be_used_again(self) -> bool:
-        """Whether both sides are done and neither wants to close; then it is ready for the next request."""
+    def begin_anew(self) -> bool:
+        """Make ready for the next request; return whether both sides are done and neither wants to close."""
         if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
             return False
         self._http.start_next_cycle()
