@@ -52,7 +52,6 @@ EXTRAS: Mapping[str, Extra] = {
     ),
     "judge": Extra(includes=("memory",)),
     "parquet": Extra(modules=("pyarrow",)),
-    "report": Extra(),
     "serve": Extra(
         modules=("fastapi", "prometheus_client", "python_multipart", "sse_starlette", "uvicorn"),
         includes=("memory",),
