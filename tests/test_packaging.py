@@ -90,7 +90,7 @@ def test_the_base_install_imports_every_public_name(base_python: Path) -> None:
 def test_a_command_that_needs_an_extra_names_the_install_command(base_python: Path, tmp_path: Path) -> None:
     told = run(base_python, f"from assay.cli.main import main; main(['init', '--db', {str(tmp_path / 'a.db')!r}])")
     assert told.returncode == 3
-    assert "pip install 'assay[memory]'" in told.stderr
+    assert "pip install 'assaykit[memory]'" in told.stderr
     assert not (tmp_path / "a.db").exists()
 
 
@@ -98,7 +98,7 @@ def test_doctor_works_with_the_base_install_and_tells_what_is_missing(base_pytho
     told = run(base_python, "from assay.cli.main import main; main(['doctor', '--json'])")
     parts = {one["subject"]: one for one in json.loads(told.stdout)}
     assert parts["Part memory"]["state"] == "note"
-    assert parts["Part memory"]["remedy"] == "pip install 'assay[memory]'"
+    assert parts["Part memory"]["remedy"] == "pip install 'assaykit[memory]'"
 
 
 def test_doctor_finds_no_problem_in_the_base_install(base_environment: Environment, tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_a_call_that_needs_an_extra_raises_the_error_that_names_it(base_python: 
     assert told.returncode == 1
     last = told.stderr.strip().splitlines()[-1]
     assert last.startswith("assay.errors.MissingExtra: ")
-    assert "pip install 'assay[memory]'" in last
+    assert "pip install 'assaykit[memory]'" in last
 
 
 MAIN_JOB = (

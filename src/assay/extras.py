@@ -18,8 +18,8 @@ from typing import Any
 
 from assay.errors import MissingExtra
 
-DISTRIBUTION = "assay"
-"""What `pip` installs."""
+DISTRIBUTION = "assaykit"
+"""What `pip` installs; the command and the package to import are called `assay`."""
 UPGRADE_COMMAND = f"pip install -U {DISTRIBUTION}"
 
 
@@ -93,7 +93,7 @@ def need_extra(extra: str, *modules: str) -> None:
 def missing_extra(problem: ImportError) -> MissingExtra | None:
     """The error to show for an import that failed because an extra is not installed; None if it failed otherwise."""
     module = (problem.name or "").partition(".")[0]
-    if not isinstance(problem, ModuleNotFoundError) or importlib.util.find_spec(module or DISTRIBUTION) is not None:
+    if not isinstance(problem, ModuleNotFoundError) or importlib.util.find_spec(module or "assay") is not None:
         return None
     for extra, brings in EXTRAS.items():
         if module in (*brings.modules, *brings.also):

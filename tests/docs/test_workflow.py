@@ -62,7 +62,7 @@ def cloned(repository: Path, clone: Path, places: str) -> Path:
 
 
 def test_the_workflow_installs_no_extra() -> None:
-    assert re.findall(r"run: (pip install .*)", WORKFLOW.read_text(encoding="utf-8")) == ["pip install assay"]
+    assert re.findall(r"run: (pip install .*)", WORKFLOW.read_text(encoding="utf-8")) == ["pip install assaykit"]
 
 
 @pytest.mark.parametrize(

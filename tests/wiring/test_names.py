@@ -49,4 +49,4 @@ def test_the_package_loads_none_of_its_modules() -> None:
 
 
 def test_a_name_that_needs_an_extra_names_it() -> None:
-    assert told_by(BLOCKED) == "Install it: pip install 'assay[memory]'"
+    assert told_by(BLOCKED) == "Install it: pip install 'assaykit[memory]'"

@@ -23,6 +23,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from assay.errors import AssayError, InputError
 from assay.evaluation.comparison import Compared, is_loss, leading, movers, number
 from assay.evaluation.gating.verdict import RuleVerdict, Status, Verdict, order_rulings, verdict_of_error, word
+from assay.extras import DISTRIBUTION
 from assay.formats.files import write_lines, writing
 from assay.hashing import content_hash
 
@@ -244,7 +245,7 @@ def _driver() -> dict[str, Any]:
 
 def _version() -> dict[str, str]:
     try:
-        return {"semanticVersion": version("assay")}
+        return {"semanticVersion": version(DISTRIBUTION)}
     except PackageNotFoundError:  # run from a folder that was never installed
         return {}
 

@@ -76,7 +76,7 @@ def _load(written: str) -> tuple[dict[str, Any] | None, str]:
         import yaml  # type: ignore[import-untyped] # noqa: PLC0415 - only where there is front matter
     except ImportError as problem:
         raise MissingExtra(
-            "front matter needs PyYAML, which is not installed", remedy="Run: pip install 'assay[memory]'"
+            "front matter needs PyYAML, which is not installed", remedy="Run: pip install 'assaykit[memory]'"
         ) from problem
     if _is_too_deep(written):
         return None, f"it is nested deeper than {DEEPEST} levels"

@@ -27,6 +27,7 @@ from mcp_types import GetPromptResult, Prompt, PromptArgument, PromptMessage, Re
 from assay.access import Access, Act, Grant, acts
 from assay.cpu_budget import CpuBudget, apply_budget
 from assay.errors import AssayError, BadValue, RecordNotFound, ServerBusy
+from assay.extras import DISTRIBUTION
 from assay.mcp.tools import BY_NAME, TOOLS, Calling, Progress, Tool, describe_tool, frame_as_data, neutral
 from assay.memory.rights import check_readable
 from assay.records import MemoryStatus, Scope
@@ -240,7 +241,7 @@ def build_server(host: Host, *, local: Grant | None = None) -> Server[Any]:
     answers = _Answers(host, local)
     return Server(
         "assay",
-        version=version("assay"),
+        version=version(DISTRIBUTION),
         title="Assay memory",
         instructions=INSTRUCTIONS,
         on_list_tools=answers.list_tools,

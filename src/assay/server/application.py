@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assay.access import Access, Grant, acts
 from assay.errors import AssayError
+from assay.extras import DISTRIBUTION
 from assay.gateway.front import Front
 from assay.server import errors, health, otlp, verb_routes
 from assay.server.alerting import watch_alerts
@@ -106,7 +107,7 @@ def application(services: Services, *, pages: bool = True) -> FastAPI:
     """Return routes and pages without the guard: for the description of the API, and for `build`."""
     app = FastAPI(
         title="Assay",
-        version=version("assay"),
+        version=version(DISTRIBUTION),
         description=DESCRIPTION,
         openapi_url=None,
         docs_url=None,

@@ -105,7 +105,7 @@ STORES: Mapping[str, AdapterKind] = {
     "pgvector": AdapterKind(
         "pgvector",
         "Pgvector",
-        "assay[postgres]",
+        "assaykit[postgres]",
         "A table of PostgreSQL with pgvector.",
         "pgvector:postgresql://me@localhost/app#notes",
         _WITH_VECTOR,

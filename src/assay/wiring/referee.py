@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.clock import SystemClock
 from assay.errors import AssayError, InputError, UnknownSystem
-from assay.extras import need_extra, package_version
+from assay.extras import DISTRIBUTION, need_extra, package_version
 from assay.models.chat import ChatRequest, Message
 from assay.models.endpoint import Endpoint, EndpointOptions
 from assay.models.http_pool import HttpPool
@@ -51,7 +51,7 @@ class ContenderEntry(NamedTuple):
     summary: str
     open: Callable[[str, OpenContender], Contender]
     needs: str = ""
-    """The package it needs besides assay[memory]."""
+    """The package it needs besides assaykit[memory]."""
     embeds: bool = True
     """Whether it may use the shared embedder."""
     target: bool = False
@@ -238,7 +238,7 @@ def bench_embedder(
 
 def bench_versions(systems: tuple[str, ...]) -> dict[str, str]:
     """Return the versions that numbers depend on: Assay, Python, the packages of the systems."""
-    found = {"assay": package_version("assay"), "python": ".".join(platform.python_version_tuple()[:2])}
+    found = {"assay": package_version(DISTRIBUTION), "python": ".".join(platform.python_version_tuple()[:2])}
     for system in systems:
         package = parse_contender(system)[0].needs
         if package:
@@ -348,7 +348,7 @@ def _open_reader(settings: Settings, name: str, embedder: Any, store: Any) -> An
         return ExtractReader()
     if name == "choice":
         if embedder is None:
-            raise InputError("the reader choice needs an embedder", remedy="Install assay[memory].")
+            raise InputError("the reader choice needs an embedder", remedy="Install assaykit[memory].")
         return ChoiceReader(embedder)
     if name != MODEL:
         raise InputError(f"there is no reader {name!r}", remedy="Use one of: choice, extract, model.")

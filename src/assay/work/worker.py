@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from assay.errors import AssayError
+from assay.extras import DISTRIBUTION
 from assay.work.jobs import OpenedJob, RemoteJob
 
 MOST_OPEN = 2
@@ -46,7 +47,7 @@ class Build(NamedTuple):
 def build() -> Build:
     """Return what this process runs."""
     try:
-        assay = version("assay")
+        assay = version(DISTRIBUTION)
     except PackageNotFoundError:  # run from a folder that was never installed
         assay = ""
     python = ".".join(platform.python_version_tuple()[:2])

@@ -362,7 +362,7 @@ def _catalog_json() -> dict[str, Any]:
 
 def _catalog_lines() -> list[str]:
     systems = [("system", "needs", "what")]
-    systems += [(entry.name, entry.needs or "assay[memory]", entry.summary) for entry in CONTENDERS.values()]
+    systems += [(entry.name, entry.needs or "assaykit[memory]", entry.summary) for entry in CONTENDERS.values()]
     sets = [("set", "chats", "questions", "data", "what")]
     for entry in SETS.values():
         chats = str(entry.published.chats or "-") if entry.published else "-"

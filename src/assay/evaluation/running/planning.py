@@ -19,6 +19,7 @@ from assay.evaluation.readings import differing, limit_instrument
 from assay.evaluation.run_metrics import default_metrics, floors_of, measurable
 from assay.evaluation.running.early_stopping import SureAgainst, SurePlan, plan_test
 from assay.evaluation.scoring import clusters_of, instrument_of
+from assay.extras import DISTRIBUTION
 from assay.metrics.aggregate import DEFINITIONS
 from assay.metrics.catalog import describe_added
 from assay.metrics.ordering import TIE_ORDER
@@ -273,7 +274,7 @@ def _subject(dataset: Dataset, system: System, options: RunOptions) -> dict[str,
 
 def _version() -> str:
     try:
-        return version("assay")
+        return version(DISTRIBUTION)
     except PackageNotFoundError:  # run from a folder that was never installed
         return ""
 

@@ -53,7 +53,7 @@ class Mem0(Contender):
 
     def __init__(self, opened: OpenContender) -> None:
         if opened.embedder is None:
-            raise InputError("mem0 needs an embedder", remedy="Install assay[memory].")
+            raise InputError("mem0 needs an embedder", remedy="Install assaykit[memory].")
         self._embedder: Any = opened.embedder
         # Read when mem0 is imported: without it mem0 reports use to its makers.
         os.environ["MEM0_TELEMETRY"] = "False"
@@ -145,7 +145,7 @@ class LangGraphStore(Contender):
 
     def __init__(self, opened: OpenContender) -> None:
         if opened.embedder is None:
-            raise InputError("langgraph-store needs an embedder", remedy="Install assay[memory].")
+            raise InputError("langgraph-store needs an embedder", remedy="Install assaykit[memory].")
         self._embedder: Any = opened.embedder
         index = {"dims": self._embedder.dimension, "embed": self._embed, "fields": ["text"]}
         self._connection: sqlite3.Connection | None = None

@@ -147,7 +147,7 @@ class ExactVectors(_KeepsTexts):
 
     def __init__(self, opened: OpenContender) -> None:
         if opened.embedder is None:
-            raise InputError("vector needs an embedder", remedy="Install assay[memory].")
+            raise InputError("vector needs an embedder", remedy="Install assaykit[memory].")
         super().__init__(opened)
         self._embedder: Any = opened.embedder
         self._vectors: dict[str, tuple[list[str], NDArray[np.float32]]] = {}

@@ -40,7 +40,7 @@ class VectorContender(Contender):
 
     def __init__(self, opened: OpenContender) -> None:
         if opened.embedder is None:
-            raise InputError(f"{self.name} needs an embedder", remedy="Install assay[memory].")
+            raise InputError(f"{self.name} needs an embedder", remedy="Install assaykit[memory].")
         self.embedder: Any = opened.embedder
 
     @property
