@@ -38,3 +38,17 @@ def test_a_sentence_tells_its_stems_those_that_matter_and_those_that_may_negate(
     assert sentence.stems == {"the", "inact", "client", "is", "not", "in", "list"}
     assert sentence.telling == ["inact", "client", "is", "not", "in", "list"]
     assert sentence.negating == ["inact", "not", "in"]
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("To keep two nightly imports from running at once the team takes a lock.", []),
+        ("The lock prevents two workers from writing in parallel.", []),
+        ("The importer runs two jobs at once.", ["2"]),
+        ("Keep two copies of each backup.", ["2"]),
+        ("To keep three imports from running at once, set the limit.", ["3"]),
+    ],
+)
+def test_two_that_must_not_run_at_once_are_no_number_that_somebody_chose(text: str, numbers: list[str]) -> None:
+    assert [fact.value for fact in wording(text).facts if fact.kind == "number"] == numbers

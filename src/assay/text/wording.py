@@ -209,6 +209,15 @@ _CONTRACTIONS = (
     (re.compile(r"[*`~]{1,3}(?=\S)(.{1,200}?)(?<=\S)[*`~]{1,3}"), r"\1"),
     (re.compile(r"(?<!\w)_{1,2}(?=\S)(.{1,200}?)(?<=\S)_{1,2}(?!\w)"), r"\1"),
     (re.compile(r"(?<=\d),(?=\d{3}\b)"), ""),
+    # To keep two imports from running at once is to run one: the two is no number that somebody chose.
+    (
+        re.compile(
+            r"\b((?:keep|prevent|stop|avoid)(?:s|ing|ping)?\s)two\s"
+            r"(?=(?:\w{1,30}\s){1,6}(?:at once|at the same time|in parallel|simultaneously|concurrently)\b)",
+            re.IGNORECASE,
+        ),
+        r"\1",
+    ),
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+|;\s+")
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*"
