@@ -11,6 +11,8 @@ from assay.text.wording import wording
     ("text", "facts"),
     [
         ("It opens in June.", [("month", "jun")]),
+        ("The party is in May.", [("month", "may")]),
+        ("May we go in? You may.", []),
         ("It opens on May 4.", [("date", "?-5-4")]),
         ("It opens on may\t4, 2026 or so.", [("date", "2026-5-4")]),
         ("It opens on 4 May", [("date", "?-5-4")]),

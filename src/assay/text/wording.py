@@ -428,7 +428,7 @@ def _word(text: str, *, first: bool = False) -> Token:
         return Token(value, Fact("number", value, "", text), text)
     if lower[:3] in WEEKDAYS and lower.rstrip("s").endswith("day") and len(lower) > 5:
         return Token(lower[:3], Fact("weekday", lower[:3], "", text), text)
-    if lower in MONTH_NAMES and lower != "may":
+    if lower in MONTH_NAMES and (lower != "may" or (text == "May" and not first)):
         return Token(lower[:3], Fact("month", lower[:3], "", text), text)
     if len(text) == 1 and text.isupper() and not first and text != "I":
         # Hall A is no article.
