@@ -375,9 +375,10 @@ def _stages(found: SearchResult) -> Iterator[tuple[str, float]]:
     for stage in found.stages:
         yield stage.name, stage.duration_ms
         if stage.name == "candidate":
-            parts: Mapping[str, Mapping[str, float]] = stage.detail
-            for channel, told in parts.items():
-                yield f"({channel})", told["duration_ms"]
+            # Beside the channels stands what else the stage noted, such as words that were left out.
+            for channel, told in stage.detail.items():
+                if isinstance(told, Mapping):
+                    yield f"({channel})", float(told["duration_ms"])
 
 
 def _trace_stages() -> None:
