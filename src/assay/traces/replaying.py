@@ -65,7 +65,7 @@ def replay(trace: AnalysedTrace, k: int) -> Retrieved:
             for line in trace.lines
             if line.span.duration_ms is not None
         },
-        seen=Seen(channels=trace.lists(), fused=before or None),
+        seen=Seen(channels=trace.lists(), names_all_channels=True, fused=before or None),
         answer=_answer(trace),
         cost=trace.cost_usd,
     )
