@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from assay.systems.adapters.framework import steps_of
 from assay.systems.replies import map_steps, read_reply
 from assay.systems.reported_steps import MOST_KEPT, MOST_LISTS
 
-STAGES = [
+STAGES: list[dict[str, Any]] = [
     {"name": "filter", "in": 5, "out": 4, "dropped": ["d"]},
     {"name": "fusion", "in": ["a", "b", "c"], "out": ["b", "a"]},
     {"name": "rerank", "ms": 12.5, "dropped": ["a"]},

@@ -33,10 +33,10 @@ The description file (`mcp:FILE.toml`):
     document = { name = "{id}", entityType = "{entity_type}", observations = ["{title}", "{text}"] }
 
 Also in [results]: `score`, `title`, `rel_path`, `heading_path` of a result, and `candidates`, `candidate_id`,
-`candidate_score` and `stages` of the reply, as `http_service` describes them; or instead of paths a `pattern` for servers that answer
-with text: a regular expression with a group `id` and, if there are such, `score` and `text`. A document has `{id}`,
-`{title}`, `{text}`, `{entity_type}`, `{rel_path}`, `{folder}`, `{tags}`, `{date}`. `{scratch}` is a fresh folder that
-is gone when the run ends: a server that keeps its memory there never touches yours.
+`candidate_score` and `stages` of the reply, as `http_service` describes them; or instead of paths a `pattern` for
+servers that answer with text: a regular expression with a group `id` and, if there are such, `score` and `text`. A
+document has `{id}`, `{title}`, `{text}`, `{entity_type}`, `{rel_path}`, `{folder}`, `{tags}`, `{date}`. `{scratch}` is
+a fresh folder that is gone when the run ends: a server that keeps its memory there never touches yours.
 """
 
 from __future__ import annotations

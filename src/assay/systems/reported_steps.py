@@ -12,8 +12,8 @@ Both stand in a reply beside `results`, and both are optional:
         ],
     }
 
-`candidates` may also be a list of objects with `name` and `results`. A candidate is read like a result. In a stage, `in`
-and `out` are counts or lists of ids; where both are lists, `dropped` may be left out. `ms` is how long it took; an
+`candidates` may also be a list of objects with `name` and `results`. A candidate is read like a result. In a stage,
+`in` and `out` are counts or lists of ids; where both are lists, `dropped` may be left out. `ms` is how long it took; an
 object of milliseconds by name, `{"rerank": 12.5}`, reports times and nothing else. A system that lists its stages lists
 all of them. What is kept with the case is bounded: `MOST_KEPT` ids of a list, `MOST_LISTS` channels and as many stages.
 """
@@ -181,7 +181,8 @@ def _read_flow(value: Any, what: str, read_ids: ReadIds) -> int | tuple[str, ...
     """A count, or the documents themselves."""
     if value is None:
         return None
-    if isinstance(value, numbers.Integral) and not isinstance(value, bool) and value >= 0:
+    is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if is_whole and int(value) >= 0:
         return int(value)
     if isinstance(value, (list, tuple)):
         return tuple(dict.fromkeys(read_ids(value, what)[0]))

@@ -25,6 +25,7 @@ class RecordedTraces(System):
     """Replays what production traffic did."""
 
     name = "traces"
+    replays = True
 
     def __init__(self, store: Store, scope: Scope, close: Callable[[], None]) -> None:
         self._store = store
