@@ -156,7 +156,8 @@ class QueryExplanation:
     query_id: str
     query: str
     status: str
-    error: str = ""
+    failure: str = ""
+    """What went wrong, where the system failed."""
     k: int
     """How far down a reader looks."""
     values: Mapping[str, float | None] = field(default_factory=dict)

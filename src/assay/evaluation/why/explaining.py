@@ -173,7 +173,7 @@ class Explainer:
             query_id=case_id,
             query=case.query,
             status=result.status.value,
-            error=result.error,
+            failure=result.error,
             k=self.k,
             values=self._values(case_id),
             lost=self.is_lost(case_id),
@@ -322,6 +322,6 @@ def _describe_lost(query: QueryExplanation) -> LostQuery:
         searched_to=None if first is None else first.searched_to,
         outranked_by=() if first is None else tuple(result.id for result in first.outranked_by),
         reason=LossReason.SYSTEM_FAILED if first is None else first.reason,
-        remedy=query.error if first is None or query.error else first.suggestion or "",
+        remedy=query.failure if first is None or query.failure else first.suggestion or "",
         calls=query.probing.made,
     )

@@ -34,7 +34,7 @@ def explain_lines(query: QueryExplanation, width: int = NARROW) -> list[str]:
     missed = [gold for gold in query.gold if not gold.found]
     found = [gold for gold in query.gold if gold.found]
     lines = [f'{query.query_id} "{" ".join(query.query.split())}"']
-    lines += [f" {query.status}: {query.error}"] if query.error else []
+    lines += [f" {query.status}: {query.failure}"] if query.failure else []
     lines += [f" note: {note}" for note in query.notes]
     lines += list(_describe_stages(query))
     for gold in missed:
