@@ -38,11 +38,11 @@ DEEPER = (5, 20, 100)
 """How many times as many results are asked for."""
 DEEPEST = 1_000
 MOST_SEARCHED = 3
-"""Gold items of a query that are looked for with their own words."""
+"""Gold items of a query whose own words are asked with."""
 MOST_REMOVED = 8
 """Words of a query that are left out, one at a time."""
 MOST_ADDED = 3
-"""Words of a gold item that are added, one at a time and then together."""
+"""Words of each such gold item that are added, one at a time and then together."""
 MOST_ERRORS = 2
 TIMEOUT_S = 30.0
 
@@ -229,10 +229,10 @@ def _seems_absent(gold: Gold, state: _State) -> bool:
     return looked and state.rank_of(gold, ProbeKind.OWN_WORDS, ProbeKind.DEPTH) is None
 
 
-def _depth_to_ask(lost: Lost, state: _State) -> int:
-    """How many results show where the first gold item stands."""
+def _depth_to_ask(gold: Gold, lost: Lost, state: _State) -> int:
+    """How many results show where a gold item stands."""
     depths = [call for call in state.calls if call.kind is ProbeKind.DEPTH and call.status == CaseStatus.OK]
-    held = [call.k for call in depths if call.ranks.get(lost.gold[0].name) is not None]
+    held = [call.k for call in depths if call.ranks.get(gold.name) is not None]
     return min(held, default=lost.k)
 
 
@@ -248,18 +248,19 @@ def _without_words(prober: Prober, lost: Lost, state: _State) -> Iterator[_Plann
     for word in ordered[:MOST_REMOVED]:
         rest = " ".join(piece for piece in query.split() if word not in words_of(piece))
         if rest:
-            yield _Planned(kind=ProbeKind.WITHOUT, query=rest, k=_depth_to_ask(lost, state), words=(word,))
+            yield _Planned(kind=ProbeKind.WITHOUT, query=rest, k=_depth_to_ask(gold, lost, state), words=(word,))
 
 
 def _with_words(prober: Prober, lost: Lost, state: _State) -> Iterator[_Planned]:
-    """The query and telling words of the gold item."""
-    gold = lost.gold[0]
-    if _seems_absent(gold, state):
-        return
-    query, text = build_query(lost.case, lost.asking), prober.text_of(gold)
-    telling = prober.words.telling_words(text, MOST_ADDED, without=words_of(query))
-    tries: Sequence[tuple[str, ...]] = [*((word,) for word in telling), *([telling] if len(telling) > 1 else [])]
-    for words in tries:
-        asked = f"{query} {' '.join(words)}"
-        if len(asked) <= MAX_QUERY:
-            yield _Planned(kind=ProbeKind.WITH, query=asked, k=_depth_to_ask(lost, state), words=words)
+    """The query and telling words of a gold item."""
+    query = build_query(lost.case, lost.asking)
+    for gold in lost.gold[:MOST_SEARCHED]:
+        if _seems_absent(gold, state):
+            continue
+        telling = prober.words.telling_words(prober.text_of(gold), MOST_ADDED, without=words_of(query))
+        tries: Sequence[tuple[str, ...]] = [*((word,) for word in telling), *([telling] if len(telling) > 1 else [])]
+        for words in tries:
+            asked = f"{query} {' '.join(words)}"
+            if len(asked) <= MAX_QUERY:
+                k = _depth_to_ask(gold, lost, state)
+                yield _Planned(kind=ProbeKind.WITH, query=asked, k=k, words=words, about=gold.name)

@@ -92,7 +92,8 @@ def is_indexed(fate: GoldFate, depth: int | None, probing: Probing) -> tuple[boo
 
 def changes_of(item: str, calls: Sequence[ProbeCall]) -> tuple[QueryChange, ...]:
     """Changes of the query that were tried for a gold item, those that lift it most first."""
-    tried = [call for call in calls if call.kind in (ProbeKind.WITHOUT, ProbeKind.WITH) and item in call.ranks]
+    kinds = (ProbeKind.WITHOUT, ProbeKind.WITH)
+    tried = [call for call in calls if call.kind in kinds and call.about in ("", item) and item in call.ranks]
     found = [QueryChange(kind=call.kind, words=call.words, rank=call.ranks[item]) for call in tried]
     return tuple(
         sorted(found, key=lambda change: (change.rank is None, change.rank or 0, change.kind is ProbeKind.WITH))

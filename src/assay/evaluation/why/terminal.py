@@ -23,9 +23,11 @@ from assay.records.explanations import (
 WIDE = 100
 """Columns from which texts stand side by side."""
 NARROW = 80
+NAMED = 3
+"""Documents that are named as those that came before a gold item."""
 BESIDE = 2
 """Texts that are shown beside that of a gold item."""
-MOST_CHANGES = 4
+MOST_CHANGES = 2
 _NAME = 11
 
 
@@ -83,10 +85,10 @@ def _list_facts(gold: GoldExplanation, query: QueryExplanation) -> Iterator[tupl
     if query.probing.made and gold.rank is None:
         yield "depth", _describe_depth(gold)
     if gold.outranked_by:
-        yield "outranked", f"by {', '.join(map(_name_document, gold.outranked_by))}"
+        yield "outranked", f"by {', '.join(map(_name_document, gold.outranked_by[:NAMED]))}"
     if gold.common or gold.missing:
         yield "words", f"has {_list_words(gold.common)}; lacks {_list_words(gold.missing)}"
-    for place, change in enumerate(_telling_changes(gold, query.k)):
+    for place, change in enumerate(_telling_changes(gold)):
         yield "" if place else "changes", _describe_change(change)
     yield "lost", _describe_loss(gold)
 
@@ -148,18 +150,15 @@ def _describe_depth(gold: GoldExplanation) -> str:
     return "not known" if gold.searched_to is None else f"not among the first {gold.searched_to:,} results"
 
 
-def _telling_changes(gold: GoldExplanation, k: int) -> list[QueryChange]:
-    """Changes that lift the item; where none brings it into the first k, the best of each kind."""
+def _telling_changes(gold: GoldExplanation) -> list[QueryChange]:
+    """The changes of each kind that lift the item most."""
     lifting = [
         change
         for change in gold.changes
         if change.rank is not None and (gold.depth is None or change.rank < gold.depth)
     ]
-    into_k = [change for change in lifting if change.rank is not None and change.rank <= k]
-    if into_k:
-        return into_k[:MOST_CHANGES]
     kinds = (ProbeKind.WITHOUT, ProbeKind.WITH)
-    return [change for kind in kinds for change in [change for change in lifting if change.kind is kind][:1]]
+    return [change for kind in kinds for change in [change for change in lifting if change.kind is kind][:MOST_CHANGES]]
 
 
 def _describe_change(change: QueryChange) -> str:

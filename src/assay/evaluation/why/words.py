@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
@@ -26,6 +27,9 @@ MOST_COUNTED = 5_000
 OPENING_WORDS = 24
 TELLING_WORDS = 12
 EXCERPT_WORDS = 60
+_WORD = re.compile(r"[^\W_]+")
+_MARKS = re.compile(r"[*#`]+")
+"""Marks of Markdown that would be mistaken for those of words."""
 
 
 class CorpusWords:
@@ -46,7 +50,7 @@ class CorpusWords:
             for word in counts
             if word not in without and len(word) >= SHORTEST and not word.isdecimal() and not self._is_common(word)
         ]
-        weights = {word: counts[word] * self._rarity(word) for word in known}
+        weights = {word: (1 + math.log(counts[word])) * self._rarity(word) for word in known}
         return tuple(sorted(known, key=lambda word: (-weights[word], word))[:most])
 
     def _rarity(self, word: str) -> float:
@@ -112,6 +116,6 @@ def _best_window(hits: Sequence[bool], size: int) -> int:
 
 
 def mark_words(text: str, words: Collection[str]) -> str:
-    """A text with some words between asterisks, without asterisks and hashes of its own."""
-    pieces = (piece.strip("*_#`") for piece in text.split())
-    return " ".join(f"*{piece}*" if set(words_of(piece)) & set(words) else piece for piece in pieces if piece)
+    """A text with some words between asterisks, without marks of its own."""
+    plain = _MARKS.sub("", text)
+    return _WORD.sub(lambda found: f"*{found[0]}*" if found[0].casefold() in words else found[0], plain)
