@@ -47,7 +47,12 @@ def explain_lines(query: QueryExplanation, width: int = NARROW) -> list[str]:
         lines.append(" nothing is expected of this query")
     if not missed and query.below:
         lines.append(f"just below: {', '.join(map(_name_document, query.below))}")
-    return [*lines, *_describe_probing(query.probing)]
+    return [_printable(line) for line in (*lines, *_describe_probing(query.probing))]
+
+
+def _printable(line: str) -> str:
+    """A line without control characters: ids and texts come from other systems."""
+    return "".join(character if character.isprintable() else " " for character in line)
 
 
 def _describe_stages(query: QueryExplanation) -> Iterator[str]:
@@ -241,7 +246,8 @@ def lost_lines(found: LostQueries, width: int = NARROW) -> list[str]:
         if lost is not None and lost.remedy:
             lines += textwrap.wrap(lost.remedy, max(40, width - 4), initial_indent="    ", subsequent_indent="    ")
     lines += ["", "By reason:", *(f"{count:>5}  {reason}" for reason, count in found.reasons.items())]
-    return [*lines, *_describe_probing(Probing(allowed=found.allowed, made=found.made, notes=found.notes))]
+    probing = Probing(allowed=found.allowed, made=found.made, notes=found.notes)
+    return [_printable(line) for line in (*lines, *_describe_probing(probing))]
 
 
 def _lost_row(lost: LostQuery) -> tuple[str, ...]:
