@@ -70,6 +70,7 @@ bench: $(READY) $(PEERS)
 	@$(BIN)/python -m bench.ladder
 	@$(BIN)/python -m bench.false_decisions
 	@$(BIN)/python -m bench.until_sure
+	@$(BIN)/python -m bench.why
 	@$(BIN)/python -m bench.tune --embedder minilm
 	@$(BIN)/python -m bench.intent
 	@$(BIN)/python -m bench.defects $(if $(DATA),--data $(DATA))

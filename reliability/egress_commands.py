@@ -252,6 +252,7 @@ COMMANDS: tuple[Command, ...] = (
     _one("gate", "second", "--baseline", "first", codes=(0, 2)),
     _one("baseline bless", "first"),
     _one("report", "first", "--html", "--no-baseline"),
+    _one("report --why", "lost", "--probe", "--calls", "3"),
     Command(
         name="run python:",
         act=lambda place: place.assay("run", "tiny", "--system", "python:answering:search", "--name", "answers"),

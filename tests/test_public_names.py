@@ -28,6 +28,7 @@ def test_the_root_exports_exactly_these_names() -> None:
         "measure",
         "open_store",
         "report",
+        "why",
     ]
     assert dir(assay) == assay.__all__
 

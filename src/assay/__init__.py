@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.api import Dataset, Memory, Research, compare, evaluate, gate, measure, open_store, report
+    from assay.api import Dataset, Memory, Research, compare, evaluate, gate, measure, open_store, report, why
     from assay.client import Client
     from assay.errors import AssayError
     from assay.records import Scope
@@ -30,6 +30,7 @@ _HOME = {
     "measure": "assay.api",
     "open_store": "assay.api",
     "report": "assay.api",
+    "why": "assay.api",
 }
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "measure",
     "open_store",
     "report",
+    "why",
 ]
 
 

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         SplitStanding,
     )
     from assay.records.datasets import AgreementReport, AppliedLabels
+    from assay.records.explanations import LostQueries, QueryExplanation
     from assay.records.flags import (
         FlagState,
     )
@@ -604,6 +605,46 @@ def report(
         k=k,
         dataset=None if dataset is None else str(dataset),
         runs=runs,
+    )
+
+
+def why(
+    run: RunResult | str | Path = "latest",
+    query: str = "lost",
+    *,
+    probe: bool = False,
+    calls: int = 20,
+    k: int | None = None,
+    dataset: records_of_datasets.Dataset | str | Path | None = None,
+    runs: str | Path | None = None,
+    system: Callable[..., Any] | Memory | System | None = None,
+) -> QueryExplanation | LostQueries:
+    """Explain why a query of a run lost its gold, by id or words; `lost` lists every query that did.
+
+    With `probe` the system is asked again, `calls` times for one query at most: deeper, with the gold item's own words,
+    with fewer words, with more. A run that `evaluate` returned can be given itself, with its `dataset`; a run of a
+    function that no name leads to needs the function as `system`.
+    """
+    if isinstance(run, (str, Path)) and not isinstance(dataset, records_of_datasets.Dataset) and system is None:
+        return _call_unopened(
+            file_verbs.WHY,
+            run=str(run),
+            query=query,
+            probe=probe,
+            calls=calls,
+            k=k,
+            dataset=None if dataset is None else str(dataset),
+            runs=runs,
+        )
+    given = Dataset.load(dataset) if isinstance(dataset, (str, Path)) else dataset
+    asked = file_verbs.WHY.make({"query": query, "probe": probe, "calls": calls, "k": k, "runs": runs})
+    settings = _settings(None, {})
+    return file_verbs.explain_values(
+        _caller(settings, wiring.scope_of(settings), file_verbs.WHY, None),
+        asked,
+        run=run,
+        dataset=given,
+        open_system=None if system is None else lambda scored: _open_system(system, scored),
     )
 
 

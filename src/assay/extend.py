@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from assay.records.judging import AbstentionVerdict, CorrectnessVerdict, GroundednessVerdict, JudgeInput
     from assay.systems.protocol import System
     from assay.systems.registry import system
+    from assay.systems.replies import Reply
 
 _HOME = {
     "AbstentionVerdict": "assay.records.judging",
@@ -49,6 +50,7 @@ _HOME = {
     "JudgeInput": "assay.records.judging",
     "Parameter": "assay.metrics.catalog",
     "Question": "assay.evaluation.gating",
+    "Reply": "assay.systems.replies",
     "Retrieved": "assay.records.evaluations",
     "RuleVerdict": "assay.evaluation.gating",
     "Status": "assay.evaluation.gating",
@@ -76,6 +78,7 @@ __all__ = [
     "JudgeInput",
     "Parameter",
     "Question",
+    "Reply",
     "Retrieved",
     "RuleVerdict",
     "Status",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,38 @@ def test_why_explains_one_query_and_writes_nothing(runs: Run, tmp_path: Path) ->
     assert "lost        never a candidate" in ended.out
     assert not (tmp_path / "reports").exists()
     assert runs("report", "bad", "--why", "refund", "--json").json["gold"][1]["item"] == "b"
+
+
+def test_why_lost_lists_every_lost_query_with_counts_by_reason(runs: Run) -> None:
+    ended = runs("report", "bad", "--why", "lost")
+    assert ended.code == 0, ended.err
+    assert ended.out.startswith("2 of 3 queries lost gold within the first 2\n")
+    assert "    1  never a candidate" in ended.out
+    assert [row["query_id"] for row in runs("report", "bad", "--why", "lost", "--json").json["lost"]] == ["q1", "q3"]
+
+
+def test_a_system_is_asked_again_only_when_it_is_wanted_and_the_bound_is_told(runs: Run, tmp_path: Path) -> None:
+    (tmp_path / "told_letters.py").write_text(
+        "asked = []\ndef search(query, k):\n    asked.append(query)\n    return list('cdefab')[:k]\n", encoding="utf-8"
+    )
+    assert runs("run", "small", "--system", "python:told_letters:search", "--name", "mine", "-k", "2").code == 0
+    asked = sys.modules["told_letters"].asked
+    before = len(asked)
+    assert runs("report", "mine", "--why", "q1").code == 0
+    assert len(asked) == before
+    ended = runs("report", "mine", "--why", "q1", "--probe", "--calls", "4")
+    assert ended.err == "Asking the system again, 4 times at most.\n"
+    assert " depth       rank 5 when more results are asked for" in ended.out
+    assert " outranked   by 1 c " in ended.out
+    assert "The system was asked again: 4 calls of at most 4." in ended.out
+    assert len(asked) == before + 4
+
+
+def test_options_of_asking_again_need_what_they_belong_to(runs: Run) -> None:
+    for arguments, named in ((("--probe",), "--why"), (("--why", "q1", "--calls", "3"), "--probe")):
+        ended = runs("report", "bad", *arguments)
+        assert ended.code == 3
+        assert named in ended.err
 
 
 def test_a_blessed_baseline_is_compared_with_unless_it_is_not_wanted(runs: Run, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from tests.evaluation.remembered import CASES, given, measured, memory
 
 from assay.cli.run_table import channel_table, table
 from assay.evaluation.run_metrics import channel_metrics
-from assay.metrics.channels import UNTOLD
+from assay.metrics.channels import NO_SUCH_CHANNEL, UNTOLD
 
 ONE = memory(CASES[:1])
 TOLD = given(
@@ -43,6 +43,15 @@ def test_a_system_that_does_not_tell_has_no_values_and_a_reason() -> None:
     assert result.per_case("fusion_reorder_rate@5")["c1"].reason == UNTOLD
     assert result.value("expansion_impact@5") is None
     assert channel_table([result]) == ""
+
+
+def test_a_foreign_system_sees_no_rows_of_channels_that_it_does_not_have() -> None:
+    own = given("imp", channels={"bm25": ("imp",), "dense": ("crit",)}, names_all_channels=True)
+    result = measured({"c1": own}, METRICS, ONE)
+    shown = " ".join(map(str, result.shown))
+    assert "channel=bm25" in shown
+    assert not any(f"channel={name}" in shown for name in ("vector", "fts5", "graph", "trigger"))
+    assert result.per_case("channel_contribution(channel=fts5)@5")["c1"].reason == NO_SUCH_CHANNEL
 
 
 def test_channels_have_a_table_of_their_own() -> None:

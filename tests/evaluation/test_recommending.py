@@ -49,7 +49,7 @@ def test_nothing_is_recommended_when_nothing_speaks() -> None:
         (told({"vector": "ab", "bm25": "ba"}, fused="cd"), "cd", "Let fusion keep more", "lost in fusion"),
         (told({"vector": "abcd"}, fused="cdab"), "cd", "Show more results", "rank 4 in the middle"),
         (told({"vector": "abcd"}, fused="cdab"), "cdab", "Rerank the first 4", "6 of them stand between rank 3 and 4"),
-        (None, "cd", "Let the system tell", "They may have been: not indexed"),
+        (None, "cd", "Ask the system again", "They may have been: not indexed"),
     ],
 )
 def test_the_stage_where_most_was_lost_decides_what_to_try(

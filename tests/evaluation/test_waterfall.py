@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given as for_all
@@ -13,6 +14,7 @@ from assay.evaluation.waterfall import RETRIEVAL, EvidenceStep, GoldFate, LossSt
 from assay.records.answers import GivenAnswer, GoldAnchors, GoldSupport, RetrievedChunk
 from assay.records.datasets import Case, Dataset, Document
 from assay.records.evaluations import CaseResult, CaseStatus, Retrieved, Seen
+from assay.systems.replies import read_reply
 
 DATA = dataset()
 
@@ -59,6 +61,58 @@ def test_what_a_system_does_not_tell_is_not_known_and_the_stages_left_open_are_n
     )
     half = fate_of_a(Seen(channels={"vector": ("a", "c")}))
     assert half.between == (LossStage.OUT_OF_SCOPE, LossStage.LOST_IN_FUSION, LossStage.LOST_IN_RERANK)
+
+
+@pytest.mark.parametrize(
+    ("reply", "stage", "dropped_by"),
+    [
+        ({"candidates": {"dense": "cd"}}, LossStage.NOT_KNOWN, ""),
+        ({"candidates": {"dense": "acd"}}, LossStage.LOST_IN_RERANK, ""),
+        ({"candidates": {"dense": "acd", "bm25": "d"}}, LossStage.NOT_KNOWN, ""),
+        (
+            {"candidates": {"dense": "acd", "bm25": "d"}, "stages": [{"name": "rerank", "dropped": "a"}]},
+            LossStage.LOST_IN_RERANK,
+            "rerank",
+        ),
+        ({"stages": [{"name": "fusion", "dropped": "a"}]}, LossStage.LOST_IN_FUSION, "fusion"),
+        ({"stages": [{"name": "filter", "dropped": "a"}]}, LossStage.OUT_OF_SCOPE, "filter"),
+        ({"stages": [{"name": "dedup", "dropped": "a"}]}, LossStage.LOST_IN_RERANK, "dedup"),
+        (
+            {"candidates": {"dense": "a", "bm25": "d"}, "stages": [{"name": "fusion", "in": "ad", "out": "ad"}]},
+            LossStage.LOST_IN_RERANK,
+            "",
+        ),
+        (
+            {"candidates": {"dense": "a", "bm25": "d"}, "stages": [{"name": "fusion", "in": "ad", "out": "d"}]},
+            LossStage.LOST_IN_FUSION,
+            "fusion",
+        ),
+    ],
+)
+def test_a_foreign_system_that_reports_its_steps_is_followed(
+    reply: dict[str, Any], stage: LossStage, dropped_by: str
+) -> None:
+    candidates = {name: list(ids) for name, ids in reply.get("candidates", {}).items()}
+    stages = [
+        {key: value if key == "name" else list(value) for key, value in one.items()} for one in reply.get("stages", ())
+    ]
+    said = {"candidates": candidates or None, "stages": stages or None}
+    fate = fate_of_a(read_reply({"results": list("cd"), **said}).seen)
+    assert (fate.stage, fate.dropped_by) == (stage, dropped_by)
+
+
+def test_a_list_that_was_cut_where_it_is_kept_proves_no_absence() -> None:
+    told = Seen(channels={"dense": ("c",)}, indexed=("a",), cut=("candidates: dense",))
+    assert fate_of_a(told).passed[EvidenceStep.CANDIDATE] is None
+    assert fate_of_a(replace(told, cut=())).stage is LossStage.NOT_A_CANDIDATE
+
+
+def test_candidates_may_be_named_by_the_path_of_their_document() -> None:
+    documents = tuple(replace(one, rel_path=f"notes/{one.id}.md") for one in DATA.documents)
+    seen = read_reply({"results": ["c"], "candidates": {"dense": [("notes/a.md", 0.5)]}}).seen
+    result = CaseResult(case_id="q1", status=CaseStatus.OK, retrieved=Retrieved(ids=("c",), seen=seen))
+    fate = trace(replace(DATA, documents=documents), DATA.cases[0], result, k=2)[0]
+    assert (fate.channels, fate.channel_scores) == ({"dense": 1}, {"dense": 0.5})
 
 
 def test_not_to_be_excluded_proves_nothing_of_the_channels() -> None:

@@ -51,7 +51,7 @@ def searched(how: str, arguments: dict[str, Any]) -> dict[str, Any]:
     if how == "text":
         lines = [f"- {one['note']['key']}: {one['note']['body']}" for one in hits]
         return {"content": [{"type": "text", "text": f"Found {len(hits)}\n" + "\n".join(lines)}]}
-    return {"content": [{"type": "text", "text": json.dumps({"hits": hits})}]}
+    return {"content": [{"type": "text", "text": json.dumps({"hits": hits, "lists": {"words": hits}})}]}
 
 
 def flood(*, forever: bool) -> None:

@@ -52,7 +52,8 @@ class Handler(BaseHTTPRequestHandler):
         self.server.heard.append((self.path, dict(self.headers), body))
         found = right(query, k)
         hits = [{"doc": {"id": one}, "rank": {"score": 1.0 / place}} for place, one in enumerate(found, start=1)]
-        reply: Any = {"data": {"hits": hits, "said": "At seven.", "price": 0.02}}
+        way = [{"name": "rerank", "dropped": ["spa"]}]
+        reply: Any = {"data": {"hits": hits, "said": "At seven.", "price": 0.02}, "dense": {"dense": hits}, "way": way}
         usual = {"results": [{"id": one} for one in found]}
         reply = usual if self.path.startswith("/usual") else reply
         reply = [1, 2] if self.path.startswith("/odd") else found if self.path.startswith("/plain") else reply
@@ -231,3 +232,20 @@ def test_a_case_carries_how_often_the_service_was_asked(service: Search, tmp_pat
     impatient = HttpService(replace(description, attempts=2), "rag", gate=ANYWHERE, pause=lambda _: None)
     failed = Asker(impatient, Terms(timeout_s=None)).ask(CASES[0])
     assert (failed.status, failed.tries, failed.unreachable) == ("error", 2, False)
+
+
+def test_candidates_and_stages_are_read_by_their_paths(service: Search, tmp_path: Path) -> None:
+    paths = 'candidates = "dense"\nstages = "way"\n'
+    with_steps = open_service(described(tmp_path, service.url, paths), dataset(), gate=ANYWHERE)
+    seen = with_steps.retrieve(CASES[0].query, 3, CASES[0]).seen
+    assert seen is not None
+    assert seen.channels == {"dense": with_steps.retrieve(CASES[0].query, 3, CASES[0]).ids}
+    assert [(stage.name, stage.dropped) for stage in seen.stages or ()] == [("rerank", ("spa",))]
+
+
+def test_a_path_to_candidates_that_leads_nowhere_is_told_with_the_keys_that_are_there(
+    service: Search, tmp_path: Path
+) -> None:
+    path = described(tmp_path, service.url, 'candidates = "debug.lists"\n')
+    with pytest.raises(UnknownSystem, match=r"candidates: the reply has nothing at 'debug.lists'.* 'data', 'dense'"):
+        open_service(path, dataset(), gate=ANYWHERE)

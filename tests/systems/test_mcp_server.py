@@ -83,6 +83,16 @@ def test_a_server_over_stdio_is_filled_and_asked(tmp_path: Path) -> None:
         assert system.subject()["server"] == "plain 1.2"
 
 
+def test_candidates_are_read_by_their_path_and_one_that_leads_nowhere_is_refused(tmp_path: Path) -> None:
+    paths = {**RESULTS, "candidates": "lists", "candidate_score": "score"}
+    with closing(open_server(mapped(tmp_path, results=paths), dataset(), gate=ANYWHERE)) as system:
+        seen = system.retrieve(CASES[0].query, 2, CASES[0]).seen
+        assert seen is not None
+        assert seen.channels == {"words": tuple(system.retrieve(CASES[0].query, 2, CASES[0]).ids)}
+    with pytest.raises(UnknownSystem, match=r"\[results\] stages: the reply has nothing at 'way'.* 'hits', 'lists'"):
+        open_server(mapped(tmp_path, results={**RESULTS, "stages": "way"}), dataset(), gate=ANYWHERE)
+
+
 def test_a_server_that_is_not_filled_cannot_tell_what_it_holds(tmp_path: Path) -> None:
     with closing(open_server(mapped(tmp_path, fill=None), dataset(), gate=ANYWHERE)) as system:
         assert system.holds(["pool"]) is None

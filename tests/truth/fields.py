@@ -520,6 +520,14 @@ def make_noisy_runs(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
     return {name: run.run_id for name, run in runs.items()}
 
 
+def run_named_function(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Run a function that can be opened again by its name."""
+    kept = keep_rows(engine, scope, notes)
+    runs = Path(kept["runs"])
+    run = assay.evaluate("tiny", "python:tests.verbs.files:give_two", name=f"asked {scope.tenant}", runs=runs)
+    return {**kept, "asked": run.run_id}
+
+
 NOISY: dict[str, Any] = {"first": 0, "other": 7, "prepare": make_noisy_runs}
 RUNS = {
     "dataset.show": Fields(changes={"name": ("tiny", "hotel")}),
@@ -549,6 +557,19 @@ RUNS = {
             "html": (False, True),
             "output": ("<reports>", "<other_reports>"),
             "name": ("mine", "yours"),
+            "k": (1, 2),
+            "dataset": (None, "no-such"),
+            "runs": ("<runs>", "<reports>"),
+        },
+    ),
+    "file.why": Fields(
+        prepare=run_named_function,
+        base={"run": "<asked>", "query": "c0"},
+        changes={
+            "run": ("<asked>", "<auto>"),
+            "query": ("c0", "lost"),
+            "probe": (False, True),
+            "calls": Change(first=2, other=3, base={"probe": True}),
             "k": (1, 2),
             "dataset": (None, "no-such"),
             "runs": ("<runs>", "<reports>"),

@@ -42,6 +42,7 @@ SLOW = (
     "setting:judge.",
     "field:checkpoint.",
     "field:file.report.",
+    "field:file.why.",
     "field:memory.erase.",
     "field:run.",
     "field:store.rescan.",

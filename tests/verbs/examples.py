@@ -1761,6 +1761,26 @@ FILES = (
         ),
     ),
     Examples(
+        "file.why",
+        (
+            Example(given={"run": "<poor>", "query": "c0"}, argv=("report", "<poor>", "--why", "c0")),
+            Example(
+                given={"run": "poor one", "query": "lost", "k": 1, "dataset": "tiny"},
+                argv=("report", "poor one", "--why", "lost", "-k", "1", "--dataset", "tiny"),
+            ),
+            Example(
+                given={"run": "<poor>", "query": "c0", "probe": True, "calls": 3},
+                argv=("report", "<poor>", "--why", "c0", "--probe", "--calls", "3"),
+            ),
+            Example(
+                given={"run": "<poor>", "query": "c0", "probe": True, "calls": 0},
+                argv=("report", "<poor>", "--why", "c0", "--probe", "--calls", "0"),
+            ),
+            Example(given={"run": "<poor>", "query": "zzz"}, argv=("report", "<poor>", "--why", "zzz")),
+            Example(given={"run": "run_none", "query": "c0"}, argv=("report", "run_none", "--why", "c0")),
+        ),
+    ),
+    Examples(
         "label.agreement",
         (
             Example(

@@ -27,6 +27,7 @@
 - `experiments`: a change of configuration, compared and decided.
 - `reporting`: reports as Markdown and HTML.
 - `waterfall`: the step at which gold evidence was lost.
+- `why`: lost queries explained, also by asking the system again.
 - `recommendations`: what to try next.
 - `harvesting`: a dataset from logged use.
 - `labelling`: labels given by people.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from assay.evaluation.waterfall import GoldFate, LossStage, Waterfall
 from assay.metrics.operations import TOTAL
+from assay.records import Channel
 from assay.records.evaluations import CaseStatus
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ SHARE = 1 / 3
 SMALLEST_PART = 5
 """Scored cases from which a part of the queries is judged on its own."""
 MOSTLY_UNJUDGED = 0.5
+_ASSAY_CHANNELS = frozenset(channel.value for channel in Channel)
 MATTERS = 0.05
 """The smallest difference that a set should be able to see."""
 
@@ -125,6 +127,11 @@ def _not_indexed(here: Sequence[GoldFate], _: Waterfall) -> Advice:
 
 def _never_offered(here: Sequence[GoldFate], _: Waterfall) -> Advice:
     asked = sorted({name for fate in here for name in fate.channels or {}})
+    if set(asked) - _ASSAY_CHANNELS:
+        return (
+            f"Let {_some_of(asked)} offer more candidates, cut passages smaller, or add a channel of another kind.",
+            f"None of {', '.join(asked)} offered them: {_some(here)}",
+        )
     if asked and "vector" not in asked:
         return (
             "Ask the vector channel too: words alone do not find passages that say it in other words.",
@@ -151,6 +158,13 @@ def _advise_on_fusion(here: Sequence[GoldFate], _: Waterfall) -> Advice:
 def _advise_on_rerank(here: Sequence[GoldFate], _: Waterfall) -> Advice:
     ranks = [fate.fused_rank for fate in here if fate.fused_rank is not None]
     before = f"Before it they stood at rank {median(ranks):.0f} in the middle." if ranks else ""
+    stages = Counter(fate.dropped_by for fate in here if fate.dropped_by)
+    if stages:
+        stage, count = stages.most_common(1)[0]
+        return (
+            f"Let the stage {stage!r} keep more, or look at why it drops them.",
+            f"It dropped {count} of them. {before}",
+        )
     return "Show more results, or spread results that repeat each other less (`mmr`).", before
 
 
@@ -173,10 +187,11 @@ def _answer_wrong(here: Sequence[GoldFate], _: Waterfall) -> Advice:
 
 def _not_known(here: Sequence[GoldFate], _: Waterfall) -> Advice:
     may = Counter(stage.value for fate in here for stage in fate.between)
-    return (
-        "Let the system tell what each channel offered and what fusion kept, to see where evidence is lost.",
-        f"They may have been: {', '.join(may)}." if may else "",
+    advice = (
+        "Ask the system again with `assay report --why lost --probe`, or let it report `candidates` and `stages` with "
+        "its results (docs/guides/why-a-query-lost.md)."
     )
+    return advice, f"They may have been: {', '.join(may)}." if may else ""
 
 
 _ADVICE: dict[LossStage, Callable[[Sequence[GoldFate], Waterfall], Advice]] = {

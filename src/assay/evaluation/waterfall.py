@@ -9,16 +9,17 @@ guessed: an item that is gone and whose first doubtful step lies before the firs
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from assay.evaluation.placement import copies_in, copy_units, place_results
 from assay.metrics.anchors import matches, may_match
 from assay.records.answers import GoldSupport, RetrievedChunk
 from assay.records.datasets import Case, Dataset
-from assay.records.evaluations import CaseResult, CaseStatus, Retrieved, Seen
+from assay.records.evaluations import CaseResult, CaseStatus, Retrieved, Seen, SeenStage
 from assay.records.heading_path import SEPARATOR
+from assay.systems.reported_steps import FUSION_STAGES, SCOPE_STAGES
 
 
 class EvidenceStep(StrEnum):
@@ -81,9 +82,15 @@ class GoldFate:
     passed: Passed
     channels: Mapping[str, int | None] | None = None
     """Its rank in each channel's list, None where the channel did not offer it; all None: not reported."""
+    channel_scores: Mapping[str, float] = field(default_factory=dict)
+    """What each channel that offered it gave it, where the system reports that."""
     fused_rank: int | None = None
+    dropped_by: str = ""
+    """The stage that took it out, as the system calls it; empty: none, or not reported."""
     rank: int | None = None
     """Where it was shown, from 1."""
+    score: float | None = None
+    """What it was shown with; None: not shown, or without scores."""
     failed: bool = False
     """The system gave nothing for the case at all."""
 
@@ -184,6 +191,11 @@ class Gold:
     copies: tuple[str, ...] = ()
     """Documents with the same text, which count as this one."""
 
+    @property
+    def names(self) -> frozenset[str]:
+        """What a system may call it: the document's id, its path, and those of its copies."""
+        return frozenset(name for name in (self.document_id, self.rel_path, *self.copies) if name)
+
 
 def gold_of(dataset: Dataset, case: Case) -> tuple[Gold, ...]:
     """What a case needs: its gold supports, else the documents graded relevant, best first."""
@@ -210,7 +222,7 @@ def _path_of(dataset: Dataset, name: str) -> str:
 def _gold_of_support(dataset: Dataset, support: GoldSupport) -> Gold:
     place = support.rel_path + (SEPARATOR + support.heading_path if support.heading_path else "")
     holder = next((document.id for document in dataset.documents if document.rel_path == support.rel_path), None)
-    return Gold(name=place, document_id=holder, support=support)
+    return Gold(name=place, document_id=holder, rel_path=support.rel_path, support=support)
 
 
 def trace(
@@ -224,33 +236,52 @@ def _fate(case: Case, gold: Gold, result: CaseResult, *, k: int, right: bool | N
     retrieved = result.retrieved
     if retrieved is None:
         return GoldFate(case_id=case.id, item=gold.name, grade=gold.grade, passed={}, failed=True)
-    seen, rank = retrieved.seen or Seen(), _rank(gold, retrieved)
+    seen, rank = retrieved.seen or Seen(), rank_of(gold, retrieved)
     told: dict[EvidenceStep, bool | None] = {
         **_before_the_list(seen, gold),
         EvidenceStep.SHOWN: _may_be_shown(gold, retrieved) if rank is None else True,
         EvidenceStep.WITHIN_K: _may_be_shown(gold, retrieved) if rank is None else rank <= k,
         **_in_the_answer(gold, retrieved, right),
     }
+    dropping = _dropping_stage(seen, gold) if rank is None else None
     return GoldFate(
         case_id=case.id,
         item=gold.name,
         grade=gold.grade,
         passed=_consistent(told),
-        channels=None
-        if seen.channels is None
-        else {name: _place(gold.document_id, ids) for name, ids in seen.channels.items()},
-        fused_rank=None if seen.fused is None else _place(gold.document_id, seen.fused),
+        channels=None if seen.channels is None else {name: _place(gold, ids) for name, ids in seen.channels.items()},
+        channel_scores=_channel_scores(seen, gold),
+        fused_rank=None if seen.fused is None else _place(gold, seen.fused),
+        dropped_by="" if dropping is None else dropping.name,
         rank=rank,
+        score=None if rank is None else _score_at(retrieved, rank),
     )
 
 
-def _rank(gold: Gold, retrieved: Retrieved) -> int | None:
+def rank_of(gold: Gold, retrieved: Retrieved) -> int | None:
+    """Where a gold item stands in what was retrieved, from 1; passages must have been placed. None: it is not there."""
     support = gold.support
     if support is None:
-        ranks = (_place(copy, retrieved.ids) for copy in (gold.document_id, *gold.copies))
+        ranks = (_first_place({copy}, retrieved.ids) for copy in (gold.document_id, *gold.copies) if copy)
         return min((rank for rank in ranks if rank is not None), default=None)
     hits = (rank for rank, chunk in enumerate(retrieved.passages, start=1) if matches(chunk, support))
     return next(hits, None)
+
+
+def _score_at(retrieved: Retrieved, rank: int) -> float | None:
+    """The score at a rank; passages may be more than the documents that have scores."""
+    return retrieved.scores[rank - 1] if retrieved.scores is not None and rank <= len(retrieved.scores) else None
+
+
+def _channel_scores(seen: Seen, gold: Gold) -> dict[str, float]:
+    places = {name: _place(gold, ids) for name, ids in (seen.channels or {}).items()}
+    scores = seen.channel_scores or {}
+    return {name: scores[name][place - 1] for name, place in places.items() if place is not None and name in scores}
+
+
+def _dropping_stage(seen: Seen, gold: Gold) -> SeenStage | None:
+    """The first stage that took an item out."""
+    return next((stage for stage in seen.stages or () if gold.names & set(stage.dropped or ())), None)
 
 
 def _may_be_shown(gold: Gold, retrieved: Retrieved) -> bool | None:
@@ -259,26 +290,53 @@ def _may_be_shown(gold: Gold, retrieved: Retrieved) -> bool | None:
     return None if support is not None and any(may_match(chunk, support) for chunk in retrieved.passages) else False
 
 
-def _place(document_id: str | None, ids: Sequence[str]) -> int | None:
-    return ids.index(document_id) + 1 if document_id in ids else None
+def _place(gold: Gold, ids: Sequence[str]) -> int | None:
+    return _first_place(gold.names, ids)
+
+
+def _first_place(names: Collection[str], ids: Sequence[str]) -> int | None:
+    return next((place for place, name in enumerate(ids, start=1) if name in names), None)
 
 
 def _before_the_list(seen: Seen, gold: Gold) -> dict[EvidenceStep, bool | None]:
     """What the system reported of the steps before its list."""
-    document = gold.document_id
-    out = None if seen.excluded is None else document in seen.excluded
-    offered = None if seen.channels is None else any(document in ids for ids in seen.channels.values())
+    out = None if seen.excluded is None else bool(gold.names & set(seen.excluded))
+    offered = _was_offered(seen, gold)
     # A scope may be asked for inside the channels: what it took out was not theirs to offer.
     told = {
-        EvidenceStep.INDEXED: None if seen.indexed is None else document in seen.indexed,
+        EvidenceStep.INDEXED: None if seen.indexed is None else bool(gold.names & set(seen.indexed)),
         EvidenceStep.CANDIDATE: True if out else offered,
         EvidenceStep.IN_SCOPE: None if out is None else not out,
-        EvidenceStep.FUSED: None if seen.fused is None else document in seen.fused,
+        EvidenceStep.FUSED: _was_fused(seen, gold, offered=offered),
     }
     if gold.support is None:
         return told
     # A list of documents tells of a place in one only when the document is not there.
     return {step: done if done is False or step is EvidenceStep.IN_SCOPE else None for step, done in told.items()}
+
+
+def _was_offered(seen: Seen, gold: Gold) -> bool | None:
+    """Whether some channel had an item; None where that is not reported, or the list was cut where it is kept."""
+    if _dropping_stage(seen, gold) is not None:
+        return True
+    if seen.channels is None:
+        return None
+    offered = any(_place(gold, ids) is not None for ids in seen.channels.values())
+    return offered or (None if seen.cut else False)
+
+
+def _was_fused(seen: Seen, gold: Gold, *, offered: bool | None) -> bool | None:
+    """Whether fusion kept an item. A stage after fusion can only drop what fusion kept."""
+    if seen.fused is not None:
+        return _place(gold, seen.fused) is not None or (None if seen.cut else False)
+    dropping = _dropping_stage(seen, gold)
+    if dropping is not None:
+        return dropping.name not in SCOPE_STAGES | FUSION_STAGES
+    fusions = [stage for stage in seen.stages or () if stage.name in FUSION_STAGES]
+    if seen.stages is not None and all(stage.dropped is not None for stage in fusions):
+        return offered or None  # every stage is listed, and none of them dropped it before the list
+    # Where one channel is all there is, nothing is fused.
+    return True if offered and seen.names_all_channels and len(seen.channels or ()) == 1 else None
 
 
 def _in_the_answer(gold: Gold, retrieved: Retrieved, right: bool | None) -> dict[EvidenceStep, bool | None]:

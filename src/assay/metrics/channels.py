@@ -20,6 +20,7 @@ from assay.records.evidence import LoggedQuery
 
 Lists = Mapping[str, Sequence[str]]
 UNTOLD = "the system does not tell of its channels"
+NO_SUCH_CHANNEL = "the system has no channel of that name"
 UNEXPANDED = "the query was not expanded, or the system does not tell"
 _NOTHING_SHOWN = "nothing was shown"
 
@@ -131,6 +132,9 @@ def _with_channels(compute: Callable[[FusedQuery, CaseView], Outcome]) -> Callab
     def compute_view(view: CaseView) -> Outcome:
         if view.seen.channels is None:
             return outcomes.not_applicable(UNTOLD, Cause.UNTOLD)
+        named = [view.parameter(parameter.name) for parameter in view.spec.entry.parameters]
+        if view.seen.names_all_channels and any(channel not in view.seen.channels for channel in named):
+            return outcomes.not_applicable(NO_SUCH_CHANNEL, Cause.UNTOLD)
         return compute(FusedQuery(view.seen.channels, view.ids), view)
 
     return compute_view

@@ -27,6 +27,7 @@ Answered questions:
 
 The store and its users:
 - `evidence`: rows of the evidence store: queries, judgments, results, feedback, changes and audit entries.
+- `explanations`: why queries of a run lost their gold.
 - `flags`: feature flags, and the ladder by which a change is tested and promoted.
 - `access`: grants, tokens, sign-ins and owners of files.
 - `coordination`: what several servers over one store agree on: leases, limits, live questions.

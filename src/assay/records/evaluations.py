@@ -225,6 +225,19 @@ def _amounts(amounts: Any, field: str) -> dict[str, float]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SeenStage:
+    """One stage between the channels and the list, as the system reports it."""
+
+    name: str
+    entered: int | None = None
+    """How many documents came in; None: not reported, as below."""
+    left: int | None = None
+    """How many went on."""
+    dropped: tuple[str, ...] | None = None
+    """Documents that it took out."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Seen:
     """What a system reports about how it produced its list; None where it reports nothing.
 
@@ -235,6 +248,8 @@ class Seen:
     """Of the documents the case is about, those the index holds."""
     channels: Mapping[str, tuple[str, ...]] | None = None
     """Each channel's list of documents, best first."""
+    names_all_channels: bool = False
+    """Whether `channels` names every channel that the system has, not only those that ran."""
     excluded: tuple[str, ...] | None = None
     """Documents that a scope or filter took out."""
     shut_out: tuple[str, ...] | None = None
@@ -253,6 +268,10 @@ class Seen:
     """The list that an exact search of the same vectors gives; only where the index is approximate."""
     exact_ms: float | None = None
     """How long the exact search took."""
+    stages: tuple[SeenStage, ...] | None = None
+    """Every stage after the channels, in order; a system that lists its stages lists all of them."""
+    cut: tuple[str, ...] = ()
+    """Names of lists that were longer than what is kept: a document that is missing there may have been in them."""
 
 
 VECTOR_SEARCH = "vector_search"

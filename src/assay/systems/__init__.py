@@ -12,4 +12,5 @@
 - `run_file`: a TREC run file.
 - `adapters`: frameworks, vector stores and search engines.
 - `replies`: description files, and what functions and services may return.
+- `reported_steps`: what a reply says of its channels and stages.
 """

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from assay.errors import AssayError, BadValue, EndpointUnavailable, ModelError
 from assay.records.datasets import Asking, Case, build_query
-from assay.records.evaluations import CaseResult, CaseStatus, Retrieved
+from assay.records.evaluations import CaseResult, CaseStatus, Retrieved, Seen
 from assay.systems.protocol import System
 
 Stopwatch = Callable[[], float]
@@ -127,11 +127,19 @@ class Asker:
     def _with_seen(self, case: Case, given: Retrieved) -> Retrieved:
         """What the system reports about how it got there; an error in the report does not fail the case."""
         try:
-            seen = self._system.seen(case, given)
+            seen = self._system.seen(case, given) or self._find_held(case, given)
         except Exception as problem:  # noqa: BLE001 - as above
             why = failure_of(problem).message
             return replace(given, notes=(*given.notes, f"how the list was made is not known: {why}"))
         return given if seen is None else replace(given, seen=seen)
+
+    def _find_held(self, case: Case, given: Retrieved) -> Seen | None:
+        """Which judged documents the index holds, of a system that knows this and reports nothing more itself."""
+        held = self._system.holds(case.labels) if case.labels and case.save is None else None
+        if held is None:
+            return None
+        indexed = tuple(document for document in case.labels if document in held)
+        return replace(given.seen or Seen(), indexed=indexed)
 
     def close(self) -> None:
         """Let the thread go."""

@@ -17,7 +17,13 @@
     id = "document.id"              # within a result; empty: the result is the id
     score = "score"
 
-Also in [response]: `text`, `rel_path`, `heading_path`, `chunk_id` within a result, `answer`, `cost` within the reply.
+Also in [response]: `text`, `rel_path`, `heading_path`, `chunk_id` within a result, `answer`, `cost` within the reply;
+and what the service says of how it made the list, for `assay report --why`:
+
+    candidates = "debug.channels"   # an object of lists by channel, or a list of objects with `name` and `results`
+    candidate_id = "doc"            # within a candidate; without it the path `id`, and so for candidate_score
+    stages = "debug.stages"         # see `reported_steps`
+
 `open_service` sends one query before the run begins, so that a wrong path or address costs one request.
 """
 
@@ -42,7 +48,18 @@ from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import Retrieved
 from assay.systems.boundary import is_unreachable
 from assay.systems.protocol import System
-from assay.systems.replies import at_path, fill_template, headers_for, read_reply, read_toml, refuse_unknown, shape_of
+from assay.systems.replies import (
+    STEP_PATHS,
+    at_path,
+    fill_template,
+    headers_for,
+    map_steps,
+    read_reply,
+    read_toml,
+    refuse_missing_steps,
+    refuse_unknown,
+    shape_of,
+)
 
 _TOP = ("url", "method", "timeout_s", "attempts", "headers", "request", "response")
 _WITHIN = ("id", "score", "text", "rel_path", "heading_path", "chunk_id")
@@ -53,7 +70,7 @@ TRIED_K = 10
 DEFAULT_RESPONSE: Mapping[str, str] = {"results": "results", "id": "id", "score": "score"}
 """Where a file has no [response]; the score may then be missing."""
 _NOWHERE = object()
-_RESPONSE = ("results", *_WITHIN, "answer", "cost")
+_RESPONSE = ("results", *_WITHIN, "answer", "cost", *STEP_PATHS)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -125,6 +142,8 @@ class HttpService(System):
             if results and not leads:
                 # Raises: the message names the keys that are there.
                 at_path(results[0], path, what=f"[response] {name}: result 1")
+        if results:
+            refuse_missing_steps(reply, written, "response")
         return bool(results)
 
     def _ask(self, query: str, k: int) -> Answered:
@@ -144,7 +163,7 @@ class HttpService(System):
         results = self._results(reply)
         whole = {name: at_path(reply, paths[name], default=None) for name in ("answer", "cost") if name in paths}
         read = [self._result(result, place) for place, result in enumerate(results, start=1)]
-        return read_reply({"results": read, **whole})
+        return read_reply({"results": read, **whole, **map_steps(reply, paths, "[response] candidates")})
 
     def _results(self, reply: Any) -> list[Any]:
         path = self._described.response.get("results", "")

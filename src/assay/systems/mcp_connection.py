@@ -32,10 +32,11 @@ The description file (`mcp:FILE.toml`):
     batch = 50
     document = { name = "{id}", entityType = "{entity_type}", observations = ["{title}", "{text}"] }
 
-Also in [results]: `score`, `title`, `rel_path`, `heading_path`; or instead of paths a `pattern` for servers that answer
-with text: a regular expression with a group `id` and, if there are such, `score` and `text`. A document has `{id}`,
-`{title}`, `{text}`, `{entity_type}`, `{rel_path}`, `{folder}`, `{tags}`, `{date}`. `{scratch}` is a fresh folder that
-is gone when the run ends: a server that keeps its memory there never touches yours.
+Also in [results]: `score`, `title`, `rel_path`, `heading_path` of a result, and `candidates`, `candidate_id`,
+`candidate_score` and `stages` of the reply, as `http_service` describes them; or instead of paths a `pattern` for
+servers that answer with text: a regular expression with a group `id` and, if there are such, `score` and `text`. A
+document has `{id}`, `{title}`, `{text}`, `{entity_type}`, `{rel_path}`, `{folder}`, `{tags}`, `{date}`. `{scratch}` is
+a fresh folder that is gone when the run ends: a server that keeps its memory there never touches yours.
 """
 
 from __future__ import annotations
@@ -58,7 +59,15 @@ from mcp.shared.message import SessionMessage
 from mcp_types import CONNECTION_CLOSED, CallToolResult, TextContent, jsonrpc_message_adapter
 
 from assay.errors import AssayError, EndpointMisbehaved, EndpointUnavailable, UnknownSystem
-from assay.systems.replies import fill_template, from_environment, headers_for, read_toml, refuse_unknown, shape_of
+from assay.systems.replies import (
+    STEP_PATHS,
+    fill_template,
+    from_environment,
+    headers_for,
+    read_toml,
+    refuse_unknown,
+    shape_of,
+)
 from mcp import Client, MCPError, Tool
 
 if TYPE_CHECKING:
@@ -130,7 +139,7 @@ def read_mapping(path: Path) -> McpMapping:
     for name, known in (
         ("server", ("command", "args", "env", "url", "headers")),
         ("search", ("tool", "arguments", "each_word")),
-        ("results", ("list", "pattern", *WITHIN)),
+        ("results", ("list", "pattern", *WITHIN, *STEP_PATHS)),
         ("fill", ("tool", "document", "list", "batch", "arguments")),
     ):
         refuse_unknown(path, tables[name], known)
@@ -169,6 +178,10 @@ def _check(path: Path, found: Mapping[str, Any], tables: Mapping[str, Mapping[st
         (bool(fill) and not isinstance(fill.get("document"), dict), "[fill] has no table document"),
         (not _above_zero(fill.get("batch", 1), int), "batch is not a whole number above 0"),
         (not all(_above_zero(limit, int, float) for limit in limits), "a limit is not above 0"),
+        (
+            bool(results.get("pattern") or search.get("each_word")) and any(name in results for name in STEP_PATHS),
+            "candidates and stages cannot be read with a pattern or each_word",
+        ),
         (not _is_pattern(results.get("pattern", "(?P<id>)")), "pattern is not a regular expression with a group 'id'"),
     )
     for is_so, what in wrong:

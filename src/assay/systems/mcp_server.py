@@ -22,7 +22,7 @@ from assay.records.datasets import Case, Dataset, Document
 from assay.records.evaluations import Retrieved
 from assay.systems.mcp_connection import WITHIN, FillCall, McpConnection, McpMapping, SearchCall, no_json, read_mapping
 from assay.systems.protocol import System
-from assay.systems.replies import at_path, fill_template, read_reply, shape_of
+from assay.systems.replies import at_path, fill_template, map_steps, read_reply, refuse_missing_steps, shape_of
 
 OnDocument = Callable[[int, int], None]
 TRIED = 5
@@ -53,15 +53,31 @@ class McpServer(System):
 
     def retrieve(self, query: str, k: int, case: Case) -> Retrieved:  # noqa: ARG002 - servers know no cases
         """What the server's tool replies, read by the file's paths."""
-        if not self._mapping.search.each_word:
-            return read_reply({"results": self.results(query, k)[:k]})
-        return read_reply({"results": list(self._by_word(query, k))})
+        if self._mapping.search.each_word:
+            return read_reply({"results": list(self._by_word(query, k))})
+        reply = self._call(query, k)
+        results = _results(self._mapping.search.tool, reply, self._mapping.results)[:k]
+        return read_reply({"results": results, **map_steps(reply, self._mapping.results, "[results] candidates")})
 
     def results(self, query: str, k: int) -> list[Any]:
         """The results of one call, each as `replies` reads it."""
+        return _results(self._mapping.search.tool, self._call(query, k), self._mapping.results)
+
+    def try_mapping(self, query: str) -> bool:
+        """Ask once and read the reply by every path of the file; whether it had a result to read."""
         search = self._mapping.search
-        reply = self._connection.call(search.tool, fill_template(search.arguments, {"query": query, "k": k}))
-        return _results(search.tool, reply, self._mapping.results)
+        if search.each_word:
+            return bool(list(self._by_word(query, 1)))
+        reply = self._call(query, 1)
+        results = _results(search.tool, reply, self._mapping.results)
+        if results:
+            refuse_missing_steps(reply, self._mapping.results, "results")
+        read_reply({"results": results[:1], **map_steps(reply, self._mapping.results, "[results] candidates")})
+        return bool(results)
+
+    def _call(self, query: str, k: int) -> Any:
+        search = self._mapping.search
+        return self._connection.call(search.tool, fill_template(search.arguments, {"query": query, "k": k}))
 
     def _by_word(self, query: str, k: int) -> Iterator[Any]:
         """One call for each term. A result counts more the fewer others its terms find."""
@@ -174,7 +190,7 @@ def _try(path: Path, server: McpServer, dataset: Dataset) -> None:
     """Ask the first few questions until one finds something that the mapping can be tried on."""
     for case in dataset.cases[:TRIED]:
         try:
-            if server.retrieve(case.query, 1, case).ids:
+            if server.try_mapping(case.query):
                 return
         except (BadValue, EndpointMisbehaved) as problem:
             raise UnknownSystem(f"{path} does not fit: {problem.message}", remedy=problem.remedy) from problem

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from functools import partial
 from pathlib import Path
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from assay.errors import InputError
 from assay.hashing import HASH_PREFIX, content_hash
@@ -158,6 +158,8 @@ class System(ABC):
     """One thing under test. `name` is what tables call it."""
 
     name: str
+    replays: ClassVar[bool] = False
+    """Whether it only gives what was recorded before, so that a new question teaches nothing."""
 
     @abstractmethod
     def retrieve(self, query: str, k: int, case: Case) -> Retrieved:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,11 @@ class PythonFunction(System):
         version = getattr(module, "__version__", None)
         told = {"version": version} if isinstance(version, str) else {}
         return {"system": self.name, "kind": "python", **told, "code": self._code}
+
+    def holds(self, document_ids: Collection[str]) -> frozenset[str] | None:
+        """Which of these it has indexed, where it has a `holds` of its own; None: it does not tell."""
+        holds = getattr(self._function, "holds", None)
+        return frozenset(holds(document_ids)) if callable(holds) else None
 
     def close(self) -> None:
         """Close what has a `close` of its own."""

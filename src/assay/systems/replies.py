@@ -2,6 +2,8 @@
 
 - Description files: TOML with known keys, dotted paths into replies, placeholders.
 - Replies of functions and services as `Retrieved`.
+
+What a reply may say of channels and stages is read by `reported_steps`.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import numbers
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
@@ -20,6 +23,7 @@ from assay.records.answers import GivenAnswer, RetrievedChunk
 from assay.records.evaluations import Retrieved
 from assay.records.fields import read_toml_text
 from assay.regular_files import read_regular_text
+from assay.systems.reported_steps import read_steps
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,6 +109,55 @@ def headers_for(url: str, headers: Mapping[str, str], environment: Mapping[str, 
     return found
 
 
+STEP_PATHS = ("candidates", "candidate_id", "candidate_score", "stages")
+"""Paths of a description file to what a reply says of its channels and stages. The two in the middle lead from a
+candidate to its id and score; without them those of a result do."""
+
+
+def map_steps(reply: Any, paths: Mapping[str, str], what: str) -> dict[str, Any]:
+    """Return `candidates` and `stages` of a service's reply as `read_reply` reads them; a reply may lack them."""
+    found = {name: at_path(reply, paths[name], default=None) for name in ("candidates", "stages") if name in paths}
+    if found.get("candidates") is not None:
+        found["candidates"] = _map_candidates(found["candidates"], paths, what)
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _map_candidates(given: Any, paths: Mapping[str, str], what: str) -> Any:
+    """Read each candidate by the paths of the file, in an object of lists or a list of named lists."""
+    if isinstance(given, Mapping):
+        return {name: _map_channel(listed, paths, f"{what} {name}") for name, listed in given.items()}
+    if isinstance(given, list) and all(isinstance(channel, Mapping) for channel in given):
+        return [
+            {**channel, "results": _map_channel(channel["results"], paths, f"{what} {channel.get('name')}")}
+            if "results" in channel
+            else channel
+            for channel in given
+        ]
+    return given
+
+
+def _map_channel(listed: Any, paths: Mapping[str, str], what: str) -> Any:
+    identifier, score = (paths.get(f"candidate_{name}", paths.get(name, "")) for name in ("id", "score"))
+    if not isinstance(listed, list) or not identifier:
+        return listed
+    return [
+        candidate
+        if not isinstance(candidate, Mapping)
+        else {
+            "id": at_path(candidate, identifier, what=f"{what}, candidate {place}"),
+            "score": at_path(candidate, score, default=None) if score else None,
+        }
+        for place, candidate in enumerate(listed, start=1)
+    ]
+
+
+def refuse_missing_steps(reply: Any, paths: Mapping[str, str], table: str) -> None:
+    """Refuse a path to candidates or stages that leads nowhere, naming the keys that are there."""
+    for name in ("candidates", "stages"):
+        if name in paths:
+            at_path(reply, paths[name], what=f"[{table}] {name}: the reply")
+
+
 def fill_template(template: Any, known: Mapping[str, Any]) -> Any:
     """A template with every `{name}` filled in; a name alone keeps its type: `"{k}"` is a number."""
     if isinstance(template, Mapping):
@@ -121,12 +174,38 @@ def fill_template(template: Any, known: Mapping[str, Any]) -> Any:
 
 # --- Replies of functions and services as `Retrieved` ---
 #
-# A reply is a list of results, or an object that has one under `results` beside `answer`, `stages` and `cost`. Beside
-# an answer that is text, `abstained`, `confidence` and `references` may stand too. A
+# A reply is a list of results, or an object (or a `Reply`) that has one under `results`, beside any of `scores`,
+# `candidates`, `stages`, `answer` and `cost`. Beside an answer that is text, `abstained`, `confidence` and `references`
+# may stand too. A
 # result is an id, an (id, score) pair, or an object with `id` and whatever else is known: `score`, `text`, `rel_path`,
 # `heading_path`, `chunk_id`. Anything else is refused with a sentence that names it.
 
 _SHAPES = "Return a list of ids, of (id, score) pairs, or of objects with an id."
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reply:
+    """What a search function may return instead of a list: the results, and how it came to them.
+
+    An object with the same keys is read alike. `results` is a list of ids, of (id, score) pairs, or of objects with an
+    id; everything else is optional. `assay report --why` shows what `candidates` and `stages` say.
+    """
+
+    results: Iterable[Any]
+    scores: Iterable[float] | None = None
+    """One for each result, where the results have none of their own."""
+    candidates: Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Any]] | None = None
+    """What each channel offered, best first, by the channel's name; read like results."""
+    stages: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
+    """Every stage after the channels, in order, such as `{"name": "rerank", "ms": 12.5, "dropped": ["c"]}`."""
+    answer: Any = None
+    """Text, or an object with `text`, `references`, `abstained`, `confidence`."""
+    cost: float | None = None
+    """In money."""
+
+
+REPLY_KEYS = (*(field.name for field in fields(Reply)), "abstained", "confidence", "references")
+"""What is read of a reply that is an object."""
 
 
 class _Result(NamedTuple):
@@ -139,6 +218,10 @@ def read_reply(reply: Any) -> Retrieved:
     """Read a reply. Raises `BadValue` for one that cannot be read."""
     if isinstance(reply, Retrieved):
         return reply
+    if isinstance(reply, Reply):
+        return _whole(
+            {field.name: value for field in fields(Reply) if (value := getattr(reply, field.name)) is not None}
+        )
     if isinstance(reply, Mapping):
         return _whole(reply)
     return _read_list(reply)
@@ -148,14 +231,44 @@ def _whole(reply: Mapping[str, Any]) -> Retrieved:
     if "results" not in reply:
         raise BadValue(f"the reply has {_names(reply)} and no 'results'", remedy=_SHAPES)
     found = _read_list(reply["results"])
+    steps = read_steps(reply, _read_ids)
     return Retrieved(
         ids=found.ids,
-        scores=found.scores,
+        scores=found.scores if reply.get("scores") is None else _read_scores(reply["scores"], found),
         passages=found.passages,
-        stages={str(name): float(spent) for name, spent in (reply.get("stages") or {}).items()},
-        notes=found.notes,
+        stages=steps.milliseconds,
+        seen=steps.seen,
+        notes=(*found.notes, *steps.notes, *_note_misspelt(reply)),
         answer=read_answer(_gather_answer(reply)),
         cost=None if reply.get("cost") is None else float(reply["cost"]),
+    )
+
+
+def _read_ids(results: Any, what: str) -> tuple[tuple[str, ...], tuple[float, ...] | None]:
+    """Read a list of candidates like one of results; `what` names it in errors."""
+    try:
+        found = _read_list(results)
+    except BadValue as problem:
+        raise BadValue(f"{what}: {problem.message}", remedy=problem.remedy) from problem
+    return found.ids, found.scores
+
+
+def _read_scores(scores: Any, found: Retrieved) -> tuple[float, ...]:
+    """Read the scores that stand beside the results."""
+    if isinstance(scores, (str, bytes, Mapping)) or not isinstance(scores, Iterable):
+        raise BadValue(f"'scores' is {_shorten_repr(scores)}, not a list", remedy="Give a number for each result.")
+    read = tuple(_score(score, place) for place, score in enumerate(scores, start=1))
+    if len(read) != len(found.ids):
+        raise BadValue(f"{len(found.ids)} results have {len(read)} 'scores'", remedy="Give a number for each result.")
+    return read
+
+
+def _note_misspelt(reply: Mapping[str, Any]) -> tuple[str, ...]:
+    """Note keys that look like one that is read; other keys may be anything."""
+    strange = [str(key) for key in reply if key not in REPLY_KEYS]
+    near = {key: difflib.get_close_matches(key, REPLY_KEYS, n=1, cutoff=0.8) for key in strange}
+    return tuple(
+        f"the reply has {key!r}, which is not read; did you mean {found[0]!r}?" for key, found in near.items() if found
     )
 
 

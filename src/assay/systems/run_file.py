@@ -23,6 +23,8 @@ from assay.systems.protocol import System
 class RunFile(System):
     """Replays a run."""
 
+    replays = True
+
     def __init__(self, path: Path) -> None:
         if not path.is_file():
             raise UnknownSystem(f"there is no run file {path}", remedy="Give the path of a TREC run: run:FILE.")

@@ -25,6 +25,7 @@ class RecordedTraces(System):
     """Replays what production traffic did."""
 
     name = "traces"
+    replays = True
 
     def __init__(self, store: Store, scope: Scope, close: Callable[[], None]) -> None:
         self._store = store
@@ -65,7 +66,7 @@ def replay(trace: AnalysedTrace, k: int) -> Retrieved:
             for line in trace.lines
             if line.span.duration_ms is not None
         },
-        seen=Seen(channels=trace.lists(), fused=before or None),
+        seen=Seen(channels=trace.lists(), names_all_channels=True, fused=before or None),
         answer=_answer(trace),
         cost=trace.cost_usd,
     )

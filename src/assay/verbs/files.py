@@ -5,6 +5,9 @@ No server and no agent may have a file opened by naming its path, so these verbs
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,8 +15,10 @@ from pydantic import Field
 
 from assay.access import acts
 from assay.clock import SystemClock
+from assay.errors import InputError, UnknownSystem
 from assay.records.access import FileKind
 from assay.records.datasets import AgreementReport, AppliedLabels
+from assay.records.explanations import LostQueries, QueryExplanation
 from assay.records.run_results import FileMeasurement, WrittenReport
 from assay.verbs.fields import Whole, YesNo
 from assay.verbs.verb import Caller, Family, Request, Verb
@@ -21,9 +26,14 @@ from assay.verbs.verb import Caller, Family, Request, Verb
 if TYPE_CHECKING:
     from assay.evaluation.labelling import LabelJournal
     from assay.evaluation.reporting import Report
+    from assay.evaluation.results import RunResult
+    from assay.evaluation.why.explaining import Opening
+    from assay.records.datasets import Dataset
+    from assay.systems.protocol import System
 
 DEFAULT_METRICS = "ndcg@10,mrr@10,recall@100"
 MOST_FILES = 100
+MOST_CALLS = 200
 Name = Annotated[str, Field(min_length=1, max_length=4_000)]
 """A name or a path."""
 
@@ -67,6 +77,23 @@ class ReportRequest(Request):
         str | None,
         Field(max_length=200, description="What the files are called, without an ending; rag-eval-DATE if left out."),
     ] = None
+    k: Annotated[Whole | None, Field(ge=1, description="How far down a reader looks; as the metrics say.")] = None
+    dataset: Annotated[Name | None, Field(description="What the run was measured on, if it has moved.")] = None
+    runs: Annotated[Path | None, Field(description="Where runs are kept; else as the settings say.")] = None
+
+
+class ExplainRunRequest(Request):
+    """Which query of a run to explain, and whether its system may be asked again."""
+
+    run: Annotated[Name, Field(description="A run: its id, name or folder, or latest.")] = "latest"
+    query: Annotated[Name, Field(description="A query, by its id or words; `lost`: all that lost gold.")] = "lost"
+    probe: Annotated[
+        YesNo,
+        Field(description="Ask the system again: deeper, with other words, with fewer. Runs its code or service."),
+    ] = False
+    calls: Annotated[
+        Whole, Field(ge=1, le=MOST_CALLS, description=f"Calls for one query at most, 1 to {MOST_CALLS}.")
+    ] = 20
     k: Annotated[Whole | None, Field(ge=1, description="How far down a reader looks; as the metrics say.")] = None
     dataset: Annotated[Name | None, Field(description="What the run was measured on, if it has moved.")] = None
     runs: Annotated[Path | None, Field(description="Where runs are kept; else as the settings say.")] = None
@@ -137,6 +164,53 @@ def write(caller: Caller, request: ReportRequest) -> WrittenReport:
     )
 
 
+def explain(caller: Caller, request: ExplainRunRequest) -> QueryExplanation | LostQueries:
+    """Explain one query of a run, or all that lost gold; raises `InputError` where the dataset is not at hand."""
+    return explain_values(caller, request)
+
+
+def explain_values(
+    caller: Caller,
+    request: ExplainRunRequest,
+    *,
+    run: RunResult | str | Path | None = None,
+    dataset: Dataset | None = None,
+    open_system: Opening | None = None,
+) -> QueryExplanation | LostQueries:
+    """Explain a run that the request names, or values that only a program can give instead."""
+    from assay import wiring  # noqa: PLC0415 - numpy only when there is something to explain
+    from assay.evaluation.reporting.building import look_around, match_around  # noqa: PLC0415 - the same
+    from assay.evaluation.why.explaining import ProbeOptions, explain_run  # noqa: PLC0415 - the same
+
+    place = wiring.lookup_of(caller.settings, runs=request.runs)
+    found = place.result(request.run if run is None else run)
+    around = look_around(found, place, dataset=request.dataset) if dataset is None else match_around(found, dataset)
+    if around.dataset is None:
+        raise InputError(around.no_dataset.rstrip("."), remedy="Name a path or a registered dataset with --dataset.")
+    probe = ProbeOptions(
+        open_system=open_system or partial(_open_again, found.manifest.system),
+        calls=request.calls,
+        announce=lambda calls: caller.progress(0, calls, "calls"),
+    )
+    return explain_run(found, around.dataset, request.query, k=request.k, probe=probe if request.probe else None)
+
+
+@contextmanager
+def _open_again(spec: str, dataset: Dataset) -> Iterator[System]:
+    """Open the system of a run by its name."""
+    from assay import wiring  # noqa: PLC0415 - as above
+
+    try:
+        system = wiring.open_system(spec, dataset)
+    except UnknownSystem as problem:
+        raise UnknownSystem(
+            f"the system {spec!r} of the run cannot be opened again: {problem.message}",
+            remedy=f"{problem.remedy} A program can give it: assay.why(..., probe=True, system=...).",
+        ) from problem
+    with closing(system):
+        yield system
+
+
 def agree(_: Caller, request: LabelsRequest) -> AgreementReport:
     """Say how far people agree; raises `NothingMeasured` where no pair was graded by two."""
     import numpy as np  # noqa: PLC0415 - only when there is something to compare
@@ -196,6 +270,17 @@ REPORT = Verb(
     python="report",
 )
 
+WHY = Verb(
+    name="file.why",
+    summary="Explain why a query of a run lost its gold, or list all that did.",
+    act=acts.FILE_READ,
+    request=ExplainRunRequest,
+    result=QueryExplanation | LostQueries,
+    call=explain,
+    command="report --why",
+    python="why",
+)
+
 AGREEMENT = Verb(
     name="label.agreement",
     summary="Say how far people who labelled the same pairs agree, and where they do not.",
@@ -217,4 +302,4 @@ APPLY = Verb(
     python="Dataset.apply_labels",
 )
 
-FAMILY = Family(name="files", verbs=(MEASURE, REPORT, AGREEMENT, APPLY))
+FAMILY = Family(name="files", verbs=(MEASURE, REPORT, WHY, AGREEMENT, APPLY))

@@ -22,7 +22,7 @@ from assay.evaluation.gating import GateOptions
 from assay.evaluation.readings import reading_of
 from assay.evaluation.reporting import Around, LineStatus, Report, gather, markdown, wording, write_report
 from assay.evaluation.reporting.content import QueryMover, SummaryLine
-from assay.evaluation.reporting.markdown import explain, explain_json, find_query
+from assay.evaluation.reporting.markdown import find_query
 from assay.evaluation.reporting.page import draw_funnel, draw_intervals, draw_latency, html_page
 from assay.evaluation.results import RunResult
 from assay.presentation.charts import distinct_labels, interval_charts
@@ -273,23 +273,6 @@ def test_a_place_where_no_folder_can_be_is_named(bad: Report, tmp_path: Path) ->
     (tmp_path / "reports").write_text("a file")
     with pytest.raises(ReportFailed, match=r"reports/rag-eval-2026-01-04\.md"):
         write_report(bad, tmp_path / "reports")
-
-
-def test_why_tells_every_step_until_the_loss(bad: Report) -> None:
-    assert bad.waterfall is not None
-    shown = "\n".join(explain(find_query(bad, "refund"), bad.waterfall))
-    assert shown.startswith(
-        'q1 "refund"\n\ngold: a (grade 3)\n indexed     yes\n candidate   fts5 -\n shown       no (k = 2)'
-    )
-    assert " lost        never a candidate" in shown
-    assert " Suggestion: Ask the vector channel too" in shown
-    machine = explain_json(find_query(bad, "q1"), bad.waterfall)
-    assert machine["gold"][0]["stage"] == "never a candidate"  # type: ignore[index] # JSON
-
-
-def test_why_shows_what_was_found_in_one_line(bad: Report) -> None:
-    assert bad.waterfall is not None
-    assert explain(find_query(bad, "q2"), bad.waterfall)[-2:] == ["found: a   rank 1", "found: b   rank 2"]
 
 
 def test_why_of_no_query_or_of_several_says_which_there_are() -> None:

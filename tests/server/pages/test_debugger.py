@@ -6,6 +6,7 @@ import html
 import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 from urllib.parse import quote
 
@@ -16,11 +17,14 @@ from tests.server.pages.filled import NOTES
 from tests.server.pages.test_pages import asked_first, token_in
 from tests.server.serving import OWN, reaching, services_at
 
+import assay
 from assay.evaluation.datasets import load_dataset
+from assay.extend import Reply
 from assay.records import Draft
 from assay.server.pages.debugger import ADDRESS, DATASET
 from assay.server.pages.ranked_lists import ListEntry, RankedList, compare_lists, join_lists
 from assay.server.services import Services
+from assay.wiring.systems import file_places
 
 WORDS = "what does a late cancel cost on a holiday"
 LIVE = f"{ADDRESS}?q={quote(WORDS)}&k=3"
@@ -277,6 +281,29 @@ def test_a_query_of_a_run_shows_the_list_of_the_baseline_and_keeps_it_in_its_lin
     assert "gold 3" in page
     assert "<mark>" in page
     assert f"assay report {worse} --why q001" in page
+
+
+def test_a_foreign_system_that_reports_its_steps_is_shown_with_its_lists_and_stages(
+    client: TestClient, filled: Services
+) -> None:
+    def search(query: str, k: int) -> Reply:
+        return Reply(
+            results=["getting-here"],
+            candidates={"dense": [("cancellation-policy", 0.71), ("getting-here", 0.5)]},
+            stages=[{"name": "rerank", "in": 2, "out": 1, "dropped": ["cancellation-policy"]}],
+        )
+
+    run = assay.evaluate("hotel", search, metrics="recall@5", runs=file_places(filled.settings).runs)
+    try:
+        page = client.get(f"/evaluation/runs/{run.run_id}/queries/q001").text
+    finally:
+        shutil.rmtree(run.folder or "")
+    assert column(page, "dense") == ["cancellation-policy", "getting-here"]
+    assert "Ranks: dense 1 (0.71" in page
+    assert "Dropped by the stage <bdi>rerank</bdi>." in page
+    assert "<strong>Suggestion:</strong> Let the stage" in page
+    stages = page[page.index("What the stages did") :].partition("</table>")[0]
+    assert re.findall(r"<td>(.*?)</td>", stages)[:3] == ["<bdi>rerank</bdi>", "2", "1"]
 
 
 def test_a_wrong_label_is_graded_in_place_and_written_into_a_new_version(client: TestClient, filled: Services) -> None:

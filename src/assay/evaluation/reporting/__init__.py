@@ -1,10 +1,10 @@
-"""Reports of a run: the content once, rendered as Markdown, as one HTML file, and query by query.
+"""Reports of a run: the content once, rendered as Markdown and as one HTML file.
 
 - `content`: the content of a report, before it is rendered.
 - `wording`: how numbers are written.
 - `building`: a report built from a run, and its files.
 - `sections`: the status of each number, the judges, and each query.
-- `markdown`: Markdown, and one query explained on a screen.
+- `markdown`: Markdown, and a query found by id or words.
 - `page`: the HTML file and its charts.
 """
 

@@ -442,6 +442,12 @@ def look_around(
     )
 
 
+def match_around(run: RunResult, dataset: Dataset) -> Around:
+    """Only a dataset to look at a run with, if it is the one that the run was measured on."""
+    fitting = match_dataset(run, dataset)
+    return Around(dataset=fitting, no_dataset="" if fitting else _why(run.manifest.dataset, dataset))
+
+
 def default_baseline() -> str | None:
     """The blessed file of the working folder, if there is one."""
     return FILE_NAME if Path(FILE_NAME).is_file() else None

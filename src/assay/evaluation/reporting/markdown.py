@@ -1,7 +1,7 @@
-"""Reports as plain text: Markdown, and one query explained on a screen.
+"""Reports as Markdown, and the query that somebody means.
 
 - Markdown.
-- One query explained.
+- Finding a query by id or words.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ import re
 from typing import TYPE_CHECKING
 
 from assay.errors import InputError
-from assay.evaluation.recommendations import advise
 from assay.evaluation.reporting import wording
 from assay.evaluation.reporting.content import Breakdown, LineStatus, Query, Report, SummaryLine
-from assay.evaluation.waterfall import EvidenceStep, GoldFate, LossStage, Waterfall
+from assay.evaluation.waterfall import GoldFate
 from assay.metrics.operations import TOTAL
 
 if TYPE_CHECKING:
@@ -232,7 +231,7 @@ _PARTS = (
 )
 
 
-# --- One query explained ---
+# --- Finding a query by id or words ---
 
 _NAMED = 5
 """Queries named when several fit."""
@@ -240,124 +239,22 @@ _NAMED = 5
 
 def find_query(report: Report, wanted: str) -> Query:
     """The query of that id, else the one whose text it is, else the one whose text holds it."""
+    queries = {query.id: query for query in report.queries}
+    return queries[choose_query({query.id: query.text for query in report.queries}, wanted, report.run)]
+
+
+def choose_query(texts: Mapping[str, str], wanted: str, run: str) -> str:
+    """The id that is meant by an id or words, of texts by id; raises `InputError` where none or several fit."""
     folded = wanted.casefold().strip()
     ways = (
-        [query for query in report.queries if query.id == wanted],
-        [query for query in report.queries if query.text.casefold().strip() == folded],
-        [query for query in report.queries if folded and folded in query.text.casefold()],
+        [query_id for query_id in texts if query_id == wanted],
+        [query_id for query_id, text in texts.items() if text.casefold().strip() == folded],
+        [query_id for query_id, text in texts.items() if folded and folded in text.casefold()],
     )
     fitting = next((found for found in ways if found), [])
     if len(fitting) == 1:
         return fitting[0]
     if not fitting:
-        raise InputError(f"the run {report.run} has no query {wanted!r}", remedy="Give an id or words of the query.")
-    names = ", ".join(query.id for query in fitting[:_NAMED])
+        raise InputError(f"the run {run} has no query {wanted!r}", remedy="Give an id or words of the query.")
+    names = ", ".join(fitting[:_NAMED])
     raise InputError(f"{len(fitting)} queries of the run hold {wanted!r}", remedy=f"Give one id, such as: {names}.")
-
-
-def explain(query: Query, water: Waterfall) -> list[str]:
-    """Plain lines: the missed items step by step, the others in one line each."""
-    missed = [fate for fate in query.expected if not fate.found]
-    found = [fate for fate in query.expected if fate.found]
-    lines = [f'{query.id} "{" ".join(query.text.split())}"']
-    if query.error:
-        lines.append(f" {query.status}: {query.error}")
-    for fate in missed:
-        lines += ["", *_explain_miss(fate, water)]
-    lines += [""] if found else []
-    lines += [f"found: {fate.item}   rank {fate.rank}{_citing(fate)}" for fate in found]
-    if not query.expected:
-        lines.append(" nothing is expected of this query")
-    return lines
-
-
-def explain_json(query: Query, water: Waterfall) -> dict[str, object]:
-    """The same for machines."""
-    return {
-        "query_id": query.id,
-        "query": query.text,
-        "status": query.status,
-        "error": query.error,
-        "k": water.k,
-        "values": dict(query.values),
-        "gold": [_fate_json(fate, water) for fate in query.expected],
-    }
-
-
-def _fate_json(fate: GoldFate, water: Waterfall) -> dict[str, object]:
-    return {
-        "item": fate.item,
-        "grade": fate.grade,
-        "stage": fate.stage.value,
-        "may_be": [stage.value for stage in fate.between],
-        "passed": {step.value: done for step, done in fate.passed.items()},
-        "channels": None if fate.channels is None else dict(fate.channels),
-        "fused_rank": fate.fused_rank,
-        "rank": fate.rank,
-        "suggestion": None if fate.found else advise(fate, water),
-    }
-
-
-def _explain_miss(fate: GoldFate, water: Waterfall) -> Iterator[str]:
-    grade = "" if fate.grade is None else f" (grade {fate.grade})"
-    yield f"gold: {fate.item}{grade}"
-    if fate.failed:
-        yield " the system failed, so nothing is known of it"
-        return
-    rows = {
-        EvidenceStep.INDEXED: ("indexed", _yes(fate.passed[EvidenceStep.INDEXED])),
-        EvidenceStep.CANDIDATE: ("candidate", _offers(fate)),
-        EvidenceStep.IN_SCOPE: ("scope", _yes(fate.passed[EvidenceStep.IN_SCOPE], "inside", "filtered out")),
-        EvidenceStep.FUSED: ("fusion", _fusion(fate)),
-    }
-    shown = f"rank {fate.rank} (k = {water.k})" if fate.rank else f"no (k = {water.k})"
-    for name, told in (*_until_lost(fate, rows), ("shown", shown), ("lost", _describe_loss(fate))):
-        yield f" {name:<11} {told}"
-    suggestion = advise(fate, water)
-    if suggestion:
-        yield f" Suggestion: {suggestion}"
-
-
-Row = tuple[str, str]
-"""A step's name and what it did."""
-
-
-def _until_lost(fate: GoldFate, rows: Mapping[EvidenceStep, Row]) -> Iterator[Row]:
-    """Yield the steps up to the loss; later steps carry no information."""
-    for step, row in rows.items():
-        yield row
-        if fate.passed[step] is False:
-            return
-
-
-def _yes(done: bool | None, yes: str = "yes", no: str = "no") -> str:
-    return "not known" if done is None else yes if done else no
-
-
-def _offers(fate: GoldFate) -> str:
-    if fate.channels is None:
-        return _yes(fate.passed[EvidenceStep.CANDIDATE])
-    named = (f"{name} rank {rank}" if rank else f"{name} -" for name, rank in fate.channels.items())
-    return "   ".join(named) or "no channel was asked"
-
-
-def _fusion(fate: GoldFate) -> str:
-    if fate.fused_rank is None:
-        return _yes(fate.passed[EvidenceStep.FUSED], "kept", "not kept")
-    voters = [name for name, rank in (fate.channels or {}).items() if rank]
-    alone = f"   only {voters[0]} voted" if len(voters) == 1 and len(fate.channels or {}) > 1 else ""
-    return f"rank {fate.fused_rank}{alone}"
-
-
-def _describe_loss(fate: GoldFate) -> str:
-    if fate.stage is LossStage.NOT_KNOWN:
-        return f"not known where: {_either([stage.value for stage in fate.between])}"
-    return fate.stage.value
-
-
-def _either(names: Sequence[str]) -> str:
-    return " or ".join(names)
-
-
-def _citing(fate: GoldFate) -> str:
-    return "" if fate.stage is LossStage.REACHED else f", {wording.fate(fate)}"

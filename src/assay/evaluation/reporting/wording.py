@@ -84,6 +84,8 @@ def fate(gold: GoldFate) -> str:
     """What became of one gold item, in words."""
     if gold.stage is LossStage.REACHED:
         return f"rank {gold.rank}"
+    if gold.dropped_by:
+        return f"{gold.stage.value}: dropped by {gold.dropped_by}"
     if gold.stage is LossStage.BELOW_K:
         return f"rank {gold.rank}, below k"
     if gold.stage is LossStage.NOT_KNOWN:

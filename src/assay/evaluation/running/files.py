@@ -39,7 +39,7 @@ from assay.hashing import HASH_PREFIX, content_hash
 from assay.metrics.catalog import recall
 from assay.private_files import make_private_folder, open_new_private, open_private
 from assay.records.answers import GivenAnswer, RetrievedChunk
-from assay.records.evaluations import CaseResult, Retrieved, RunManifest, Seen
+from assay.records.evaluations import CaseResult, Retrieved, RunManifest, Seen, SeenStage
 from assay.records.saving import Written
 
 if TYPE_CHECKING:
@@ -241,8 +241,17 @@ def _read_seen(found: Plain) -> Seen:
         "channel_scores": _tuples,
         "tokens_saved": int,
         "exact_ms": float,
+        "names_all_channels": bool,
+        "stages": _read_stages,
     }
     return Seen(**{name: read.get(name, tuple)(given) for name, given in found.items() if given is not None})
+
+
+def _read_stages(found: list[Plain]) -> tuple[SeenStage, ...]:
+    return tuple(
+        SeenStage(**{**stage, **({"dropped": tuple(stage["dropped"])} if "dropped" in stage else {})})
+        for stage in found
+    )
 
 
 def _tuples(found: Mapping[str, list[Any]]) -> dict[str, tuple[Any, ...]]:

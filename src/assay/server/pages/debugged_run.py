@@ -27,7 +27,7 @@ from assay.evaluation.results import RunResult
 from assay.evaluation.waterfall import gold_of
 from assay.memory.searching.highlighting import mark_matches
 from assay.records.datasets import Case, Dataset
-from assay.records.evaluations import CaseResult
+from assay.records.evaluations import CaseResult, SeenStage
 from assay.server.pages.debugger import ADDRESS, count_moves, describe_lists
 from assay.server.pages.page import LastFew, Page, PageView, go_to
 from assay.server.pages.ranked_lists import (
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from assay.evaluation.running.files import RunFolder
 
 ROWS = 15
+DROPPED_SHOWN = 10
+"""Documents that are named of those that a stage dropped."""
 SHOWN = "shown"
 BASELINE = "baseline"
 WRONG = "w"
@@ -178,7 +180,15 @@ def _describe(view: PageView, debugged: DebuggedCase) -> dict[str, Any]:
         "may_grade": debugged.case is not None and view.grant.allows(acts.LABEL_WRITE.policy),
         "dataset_name": "" if dataset is None else dataset.name,
         "my_grades": len(mine),
+        "reported_stages": _list_stages(debugged),
+        "dropped_shown": DROPPED_SHOWN,
     }
+
+
+def _list_stages(debugged: DebuggedCase) -> tuple[SeenStage, ...]:
+    """Return the stages after the channels, where the system reports them."""
+    retrieved = None if debugged.result is None else debugged.result.retrieved
+    return () if retrieved is None or retrieved.seen is None else retrieved.seen.stages or ()
 
 
 def list_columns(debugged: DebuggedCase) -> list[RankedList]:

@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import BadValue
-from assay.systems.adapters.framework import ANSWERS, DOCUMENTS, FrameworkSystem, first_of, without_missing_scores
+from assay.systems.adapters.framework import (
+    ANSWERS,
+    DOCUMENTS,
+    FrameworkSystem,
+    first_of,
+    steps_of,
+    without_missing_scores,
+)
 
 _IDS = ("ids", "doc_ids", "document_ids", "indices")
 _TEXTS = ("text", "long_text", "content")
@@ -55,7 +62,9 @@ class Dspy(FrameworkSystem):
             self._passage(passage, None if ids is None else ids[place]) for place, passage in enumerate(passages)
         ]
         answer = first_of(prediction, ANSWERS)
-        return {"results": without_missing_scores(results), "answer": None if answer is None else str(answer)}
+        steps = steps_of(prediction, lambda listed: [self._passage(passage, None) for passage in listed])
+        said = None if answer is None else str(answer)
+        return {"results": without_missing_scores(results), "answer": said, **steps}
 
     def _passage(self, passage: Any, own: Any) -> dict[str, Any]:
         if isinstance(passage, str):

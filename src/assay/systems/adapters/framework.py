@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FunctionType
@@ -120,6 +120,26 @@ class FrameworkSystem(System):
 def first_of(found: Mapping[str, Any], names: Iterable[str]) -> Any:
     """Return the first of these that a reply has; None where it has none."""
     return next((found[name] for name in names if found.get(name) is not None), None)
+
+
+def steps_of(found: Mapping[str, Any], read: Callable[[list[Any]], list[Any]]) -> dict[str, Any]:
+    """Return what a reply says of its channels and stages, as `systems.reported_steps` reads it.
+
+    `read` makes results of a framework's documents. A state may have other things under the same names: only lists by
+    channel are candidates, and only numbers or objects by name, or objects with a name, are stages.
+    """
+    candidates, stages = found.get("candidates"), found.get("stages")
+    said: dict[str, Any] = {}
+    if isinstance(candidates, Mapping) and all(isinstance(listed, list) for listed in candidates.values()):
+        said["candidates"] = {
+            str(name): read(listed) if listed and not isinstance(listed[0], (str, int, tuple, Mapping)) else listed
+            for name, listed in candidates.items()
+        }
+    by_name = isinstance(stages, Mapping) and all(isinstance(stage, (int, float, Mapping)) for stage in stages.values())
+    named = isinstance(stages, list) and all(isinstance(stage, Mapping) and "name" in stage for stage in stages)
+    if stages and (by_name or named):
+        said["stages"] = stages
+    return said
 
 
 def without_missing_scores(results: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -10,7 +10,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.extras import load_package
-from assay.systems.adapters.framework import ANSWERS, DOCUMENTS, FrameworkSystem, first_of, without_missing_scores
+from assay.systems.adapters.framework import (
+    ANSWERS,
+    DOCUMENTS,
+    FrameworkSystem,
+    first_of,
+    steps_of,
+    without_missing_scores,
+)
 
 _SCORES = ("score", "relevance_score")
 
@@ -42,7 +49,8 @@ class LangChain(FrameworkSystem):
         if isinstance(found, Mapping):
             documents, answer = first_of(found, DOCUMENTS), first_of(found, ANSWERS)
             listed = documents if isinstance(documents, list) else []
-            return {"results": self.read_documents(listed), "answer": read_message(answer)}
+            steps = steps_of(found, self.read_documents)
+            return {"results": self.read_documents(listed), "answer": read_message(answer), **steps}
         return {"results": [], "answer": read_message(found)}
 
     def read_documents(self, documents: list[Any]) -> list[dict[str, Any]]:

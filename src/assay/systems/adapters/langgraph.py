@@ -13,7 +13,7 @@ from typing import Any
 
 from assay.errors import BadValue
 from assay.extras import load_package
-from assay.systems.adapters.framework import ANSWERS, DOCUMENTS, QUERIES, first_of
+from assay.systems.adapters.framework import ANSWERS, DOCUMENTS, QUERIES, first_of, steps_of
 from assay.systems.adapters.langchain import LangChain, read_message
 
 MESSAGES = "messages"
@@ -68,7 +68,8 @@ class LangGraph(LangChain):
         answer = first_of(state, ANSWERS)
         if answer is None and messages and getattr(messages[-1], "type", "") == "ai":
             answer = messages[-1]
-        return {"results": self.read_documents(listed), "answer": read_message(answer)}
+        steps = steps_of(state, self.read_documents)
+        return {"results": self.read_documents(listed), "answer": read_message(answer), **steps}
 
 
 def _artifacts(messages: Iterable[Any]) -> Iterable[Any]:
