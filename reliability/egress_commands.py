@@ -305,6 +305,7 @@ COMMANDS: tuple[Command, ...] = (
     _one("analyze"),
     _one("prompts list"),
     _one("checkpoint create", "egress"),
+    _one("move", "--to", "moved.db"),
     _one("retention run"),
     _one("rescan"),
     _on_a_memory("forget", "--dry-run"),

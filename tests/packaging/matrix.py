@@ -215,6 +215,7 @@ MEMORY_COMMANDS = (
     with_memory("checkpoint list"),
     with_memory("checkpoint restore before"),
     with_memory("checkpoint delete before"),
+    with_memory("move --to moved.db"),
     with_memory("forget m_0 --dry-run", 3),
     with_memory("dataset build use --from-log"),
     Row("judge run good --built-in", Needs("judge"), 2, 2),

@@ -166,6 +166,10 @@ COMMANDS: Mapping[str, tuple[Entry, ...]] = {
             module="setup",
         ),
         Entry("checkpoint", "Copy the whole store, and bring it back."),
+        Entry(
+            "move",
+            "Move the whole store to PostgreSQL, or back to a file: every row, verified; the store is only read.",
+        ),
         Entry("retention", "Keep the log small: archive old searches, bring them back.", module="erasure"),
         Entry(
             "forget",
