@@ -309,6 +309,7 @@ COMMANDS: tuple[Command, ...] = (
     _one("retention run"),
     _one("rescan"),
     _on_a_memory("forget", "--dry-run"),
+    _one("tenant list"),
     _one("token create", "--name", "egress"),
     _one("audit-log"),
     _one("audit", "notes.jsonl", "--plan", "plan.json"),

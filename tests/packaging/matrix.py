@@ -194,6 +194,7 @@ MEMORY_COMMANDS = (
     with_memory("prompts split planner", 2),
     with_memory("prompts use planner 0"),
     with_memory("prompts rollback planner", 3),
+    with_memory("tenant list"),
     with_memory("token create --scope read --name ci"),
     with_memory("token list"),
     with_memory("token revoke t_0", 3),

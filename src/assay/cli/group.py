@@ -180,6 +180,7 @@ COMMANDS: Mapping[str, tuple[Entry, ...]] = {
             "rescan", "Look for secrets in everything that is stored, by the rules of this version.", module="erasure"
         ),
         Entry("serve", "Serve the HTTP API and the dashboard until stopped (Ctrl-C, SIGTERM).", module="serving"),
+        Entry("tenant", "See which tenants the store has.", module="access"),
         Entry(
             "token", "Let others reach `assay serve` and `assay mcp --http`, and stop letting them.", module="access"
         ),

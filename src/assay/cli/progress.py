@@ -24,6 +24,7 @@ from rich.progress import (
 from rich.progress import Progress as Bar
 
 from assay.cli.surface import Surface
+from assay.evaluation.running.runner import OnCase
 
 Show: TypeAlias = Callable[[float, float | None, str], None]
 """Told how much is done, of how much (None: not known), and of what. An empty text keeps the last one."""
@@ -52,6 +53,16 @@ def show_progress(
             bar.update(task, completed=done, total=of, description=what or bar.tasks[0].description)
 
         yield show
+
+
+def count_as(show: Show | None, what: str) -> Callable[[int, int], None] | None:
+    """Return what a loop over cases or documents tells, for the bar; None where nobody watches."""
+    return None if show is None else lambda done, of: show(done, of, what)
+
+
+def count_cases(show: Show | None, what: str) -> OnCase | None:
+    """Return what a run tells after each case, for the bar; None where nobody watches."""
+    return None if show is None else lambda done, of, _: show(done, of, what)
 
 
 @contextmanager

@@ -93,7 +93,7 @@ class RequestLog:
 
 def describe_address(scope: Scope) -> str:
     """Return the path and the names of query parameters: their values may be searches or secrets."""
-    path = scope["path"][:LONGEST_PATH]
+    path: str = scope["path"][:LONGEST_PATH]
     query = scope.get("query_string", b"").decode("latin-1")[:LONGEST_PATH]
     names = [part.partition("=")[0] for part in query.split("&") if "=" in part]
     return path + ("?" + "&".join(f"{name}=" for name in names) if names else "")
