@@ -39,7 +39,7 @@ from assay.records import (
     TierChange,
     Why,
 )
-from assay.records.access import Access, CreatedToken, SignInLine, SignInList, TokenLine, TokenList
+from assay.records.access import Access, CreatedToken, SignInLine, SignInList, TenantPage, TokenLine, TokenList
 from assay.records.attribution import Attribution
 from assay.records.flags import (
     CollectedVotes,
@@ -534,9 +534,13 @@ class MemoryCalls(ABC):
         """Check that no entry of the audit log was changed or removed."""
         return self._call(auditing.CHECK, all_tenants=all_tenants)
 
-    def tokens(self) -> TokenList:
-        """Every token of the tenant, never their text."""
-        return self._call(access_verbs.LIST_TOKENS)
+    def tenants(self, *, cursor: str | None = None, limit: int = 100) -> TenantPage:
+        """One page of the tenants of the store, with counts of their memories and tokens; for operators."""
+        return self._call(access_verbs.LIST_TENANTS, cursor=cursor, limit=limit)
+
+    def tokens(self, *, all_tenants: bool = False) -> TokenList:
+        """Every token of the tenant, never their text; of every tenant for operators."""
+        return self._call(access_verbs.LIST_TOKENS, all_tenants=all_tenants)
 
     def create_token(
         self, name: str, access: Access | str = Access.READ, *, days: int | None = None, person: bool = False

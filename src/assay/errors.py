@@ -12,6 +12,7 @@ AssayError
       AccessTooLow        it needs more access than the caller has, or a person
       PersonNeeded        a program tried what only a person may do
     CheckpointNotFound    no checkpoint has that id or name
+    TargetNotEmpty        a store cannot be moved to a place that holds rows already
     MissingExtra          an optional part of Assay is not installed
     UnknownMetric         no metric, parameter or value has that name; near names are given
     NameTaken             two metrics, systems, judges, ... were registered under one name; both origins are given
@@ -45,6 +46,7 @@ AssayError
     MigrationFailed       the schema could not be brought up to date; the old one is untouched
     ExtensionMissing      PostgreSQL lacks pgvector
     CheckpointFailed      a checkpoint could not be made, verified or restored; nothing was replaced
+    MoveFailed            a moved store is not the same as its source; the target is as it was
   ModelError              a model cannot do it now (exit 4)
     ModelDamaged          a model's file is not what it should be: damaged, exchanged or of another kind
     EndpointUnavailable   an endpoint refused, failed or did not answer in time
@@ -143,6 +145,10 @@ class PersonNeeded(NotAllowed):
 
 class CheckpointNotFound(InputError):
     """No checkpoint has that id or name."""
+
+
+class TargetNotEmpty(InputError):
+    """A store cannot be moved to a place that holds rows already."""
 
 
 class MissingExtra(InputError):
@@ -293,6 +299,10 @@ class ExtensionMissing(StorageError):
 
 class CheckpointFailed(StorageError):
     """A checkpoint could not be made, verified or restored; nothing was replaced."""
+
+
+class MoveFailed(StorageError):
+    """A moved store is not the same as its source; the target is as it was."""
 
 
 class ModelError(AssayError):

@@ -23,6 +23,7 @@ from tests.verbs.surfaces import Tenant, configured_at
 
 import assay
 from assay import wiring
+from assay.access import Access, Tokens
 from assay.evaluation.datasets import Registry
 from assay.evaluation.labelling import LABELS
 from assay.evaluation.shelf import file_key
@@ -1075,7 +1076,15 @@ def make_entries_beside(engine: Any, scope: Scope, notes: Any) -> Mapping[str, s
     return make_tokens(engine, scope, notes)
 
 
+def make_tokens_beside(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
+    """Make tokens here, and one for another tenant."""
+    Tokens(engine.store, engine.clock).create(Scope(tenant=f"{scope.tenant}-beside"), "beside", Access.READ)
+    return make_tokens(engine, scope, notes)
+
+
 KEEPING = {
+    "tenant.list": Fields(prepare=make_entries_beside, changes=PAGES),
+    "token.list": Fields(prepare=make_tokens_beside, changes={"all_tenants": (False, True)}),
     "token.create": Fields(
         fresh=True,
         base={"name": "ci"},

@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import io
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -47,6 +48,7 @@ from assay.evaluation.running.runner import Running
 from assay.evaluation.running.runner import run as run_system
 from assay.formats.golden import write_golden
 from assay.gateway.connections import Phase
+from assay.gateway.logs import set_up_logs
 from assay.gateway.serving import limits_of
 from assay.memory.engine import Engine
 from assay.models.chat import ChatRequest, Message
@@ -58,6 +60,7 @@ from assay.server.serving import choose_cores, make_server
 from assay.settings import Settings
 from assay.settings.model import Origin
 from assay.storage import open_store
+from assay.storage.rows import mask_value
 from assay.testing import FixedClock, HashedEmbedder, note
 from assay.testing.fault_server import Handler, envelope, hang, replying, sending, serving
 from assay.verbs import VERBS, Caller, Surface
@@ -859,6 +862,24 @@ def stop_server(stage: Stage, settings: Settings) -> Any:
         return asyncio.run(stop())
 
 
+def write_logs(stage: Stage, settings: Settings) -> Any:
+    """Serve a request, log a warning, and return what was written, without times."""
+    names = (None, "assay", "uvicorn", "assay.requests")
+    before = [(logging.getLogger(name), logging.getLogger(name).level) for name in names]
+    handlers, written = list(logging.getLogger().handlers), io.StringIO()
+    try:
+        with stage.engine(settings) as engine, reaching(Services(engine, settings)) as client:
+            set_up_logs(settings, mask_value, written)
+            client.get("/healthz")
+            logging.getLogger("assay.server").warning("something happened")
+    finally:
+        logging.getLogger().handlers[:] = handlers
+        for logger, level in before:
+            logger.setLevel(level)
+    found = written.getvalue()
+    return ["json" if line.startswith("{") else "text" for line in found.splitlines()], "healthz" in found
+
+
 SERVERS = {
     "server.threads": do_with("server_threads", 1, 2, work_at_once),
     "server.own_core": do_with("server_own_core", "yes", "no", keep_to_core),
@@ -874,6 +895,9 @@ SERVERS = {
     "server.long_request_cpu_s": do_with("server_long_request_cpu_s", 1e-9, 900.0, request_api(ANALYSE)),
     "server.drain_s": do_with("server_drain_s", 0, 1, stop_server),
     "server.stop_s": do_with("server_stop_s", 10, 60, stop_server),
+    "server.log_level": do_with("server_log_level", "error", "warning", write_logs),
+    "server.access_log": do_with("server_access_log", "no", "yes", write_logs),
+    "server.log_format": do_with("server_log_format", "text", "json", write_logs),
     "server.session_hours": do_with("server_session_hours", 1.0, 12.0, sign_in(120, look=True)),
     "server.session_idle_minutes": do_with("server_session_idle_minutes", 10.0, 60.0, sign_in(30)),
     "server.behind_https": do_with("server_behind_https", "no", "yes", read_cookie),

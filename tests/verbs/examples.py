@@ -1522,8 +1522,17 @@ def make_spare(engine: Any, scope: Scope, notes: Any) -> Mapping[str, str]:
 
 ACCESS = (
     Examples(
+        "tenant.list",
+        (
+            Example(given={}, argv=("tenant", "list"), prepare=make_spare),
+            Example(given={"limit": 0}, argv=("tenant", "list", "--limit", "0")),
+            Example(given={"cursor": "made-up"}, argv=("tenant", "list", "--cursor", "made-up")),
+        ),
+    ),
+    Examples(
         "token.list",
         (
+            Example(given={"all_tenants": True}, argv=("token", "list", "--all-tenants"), prepare=make_spare),
             Example(given={}, argv=("token", "list")),
             Example(given={}, argv=("token", "list"), prepare=make_spare),
         ),

@@ -124,6 +124,7 @@ SETTINGS_READ = _act("settings.read", READ, "Read how answers are evaluated.")
 SETTINGS_READ_ALL = _act("settings.read_all", SURVEY, "Read every setting, with paths and addresses.")
 
 # The whole store, rows of every tenant.
+TENANT_READ = _act("tenant.read", SURVEY, "List the tenants of the store, with counts of what each holds.")
 CHECKPOINT_READ = _act("checkpoint.read", SURVEY, "List the copies of the whole store.")
 CHECKPOINT_CREATE = _act("checkpoint.create", COPY, "Copy the whole store.")
 CHECKPOINT_RESTORE = _act("checkpoint.restore", OPERATE, "Bring the whole store back to a copy.")

@@ -88,6 +88,11 @@ class Tokens:
         with self._store.reading(scope) as work:
             return work.access_tokens.all()
 
+    def list_everywhere(self, scope: Scope) -> list[tuple[str, AccessToken]]:
+        """Every token of every tenant, with its tenant. The caller checks that an operator asks."""
+        with self._store.reading(scope) as work:
+            return work.access_tokens.list_everywhere()
+
     def revoke(self, scope: Scope, token_id: str, *, by: Access = Access.OPERATOR) -> AccessToken:
         """Let a token open nothing from now on, nor any browser that signed in with it; `by` as for `create`."""
         with self._store.writing(scope) as work:

@@ -166,6 +166,10 @@ COMMANDS: Mapping[str, tuple[Entry, ...]] = {
             module="setup",
         ),
         Entry("checkpoint", "Copy the whole store, and bring it back."),
+        Entry(
+            "move",
+            "Move the whole store to PostgreSQL, or back to a file: every row, verified; the store is only read.",
+        ),
         Entry("retention", "Keep the log small: archive old searches, bring them back.", module="erasure"),
         Entry(
             "forget",
@@ -176,6 +180,7 @@ COMMANDS: Mapping[str, tuple[Entry, ...]] = {
             "rescan", "Look for secrets in everything that is stored, by the rules of this version.", module="erasure"
         ),
         Entry("serve", "Serve the HTTP API and the dashboard until stopped (Ctrl-C, SIGTERM).", module="serving"),
+        Entry("tenant", "See which tenants the store has.", module="access"),
         Entry(
             "token", "Let others reach `assay serve` and `assay mcp --http`, and stop letting them.", module="access"
         ),

@@ -8,4 +8,5 @@
 - `headers`: one stated end of the body, Host and Origin, and the caller's address behind a trusted proxy.
 - `quotas`: how often a caller may ask, how long a body may be, and how much memory all bodies may take.
 - `refusal`: the error that ends a request here.
+- `logs`: the log of requests and of problems, as text or JSON lines without secrets.
 """

@@ -77,7 +77,9 @@ def make_config(app: ASGIApp, settings: Settings, *, goodbye_s: int, quick: bool
     connections = Connections(limits, SystemClock(), Proxies(settings.server_trusted_proxies))
     return uvicorn.Config(
         app,
-        log_level="warning",
+        # uvicorn would set up handlers of its own; `gateway.logs` has those of a server.
+        log_config=None,
+        log_level=settings.server_log_level,
         access_log=False,
         timeout_graceful_shutdown=goodbye_s,
         lifespan="on",

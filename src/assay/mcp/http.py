@@ -31,6 +31,7 @@ from assay.clock import Clock, SystemClock
 from assay.gateway import serving
 from assay.gateway.front import Arrival, Credentials, Front, bearer_token, decode_headers
 from assay.gateway.headers import Headers, is_loopback
+from assay.gateway.logs import note_caller
 from assay.gateway.quotas import LONGEST_BODY, SharedCounts, replay_body
 from assay.gateway.refusal import RequestRefused
 from assay.gateway.serving import listen, need_token
@@ -110,6 +111,7 @@ class McpGuard:
         assert caller is not None, "only public addresses have callers that are not known"  # noqa: S101
         await self._front.spend(arrival, caller)
         grant = caller.grant._replace(scope=replace(caller.grant.scope, via=f"mcp {arrival.peer.address}"))
+        note_caller(scope, tenant=grant.scope.tenant, principal=grant.scope.principal)
         scope.update({GRANT: grant, "user": _user(_owner(grant))})
         return arrival, caller
 

@@ -51,6 +51,8 @@ class TokenLine:
     revoked_at: datetime | None
     person: bool
     """Whether a person uses it; otherwise a program does."""
+    tenant: str
+    """Whose rows it opens."""
 
     def is_good(self, now: datetime) -> bool:
         """Whether it still opens anything."""
@@ -59,9 +61,33 @@ class TokenLine:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TokenList:
-    """Every token of the tenant, oldest first."""
+    """Every token of the tenant, or of every tenant, oldest first."""
 
     tokens: tuple[TokenLine, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TenantLine:
+    """A tenant of the store, and what it holds."""
+
+    tenant: str
+    memories: int
+    """Memories that searches can find."""
+    stored_memories: int
+    """Those and earlier versions, without forgotten ones."""
+    tokens: int
+    """Tokens that open something now."""
+    made_tokens: int
+    """Those and the revoked and expired ones."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TenantPage:
+    """One page of the tenants of the store, in the order of their names."""
+
+    tenants: tuple[TenantLine, ...]
+    next_cursor: str | None
+    """The cursor of the next page; None: this is the last."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,10 +124,10 @@ class AccessToken:
         allow(self, values.moment, "expires_at", "revoked_at")
         require(self, values.flag, "person")
 
-    @property
-    def line(self) -> TokenLine:
-        """The token as surfaces show it: without its hash."""
-        return TokenLine(**{field.name: getattr(self, field.name) for field in fields(TokenLine)})
+    def describe(self, tenant: str) -> TokenLine:
+        """Return the token of a tenant as surfaces show it: without its hash."""
+        shown = {field.name: getattr(self, field.name) for field in fields(TokenLine) if field.name != "tenant"}
+        return TokenLine(**shown, tenant=tenant)
 
     def is_good(self, now: datetime) -> bool:
         """Whether it still opens anything."""

@@ -23,6 +23,7 @@ from assay.access import Access, Grant, acts
 from assay.errors import AssayError
 from assay.extras import DISTRIBUTION
 from assay.gateway.front import Front
+from assay.gateway.logs import RequestLog
 from assay.server import errors, health, otlp, verb_routes
 from assay.server.alerting import watch_alerts
 from assay.server.idempotency import Repeats
@@ -159,18 +160,18 @@ def build(
         metrics=services.metrics,
         error_page=errors.page_of(app),
     )
-    guard = ApiGuard(app, RouteTable(app.routes), services, gates)
-    if mount is None:
-        return guard
-    mounted = mount(services, front, local)
-    services.alongside.append(mounted.lifespan)
-    return _Beside(guard, mounted)
+    served: ASGIApp = ApiGuard(app, RouteTable(app.routes), services, gates)
+    if mount is not None:
+        mounted = mount(services, front, local)
+        services.alongside.append(mounted.lifespan)
+        served = _Beside(served, mounted)
+    return RequestLog(served, clock) if services.settings.server_access_log == "yes" else served
 
 
 class _Beside:
     """Sends requests for the address of a mounted protocol there, and all others to the guard of the API."""
 
-    def __init__(self, guard: ApiGuard, mounted: Mounted) -> None:
+    def __init__(self, guard: ASGIApp, mounted: Mounted) -> None:
         self._guard = guard
         self._mounted = mounted
 

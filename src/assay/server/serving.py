@@ -33,11 +33,13 @@ from starlette.types import ASGIApp
 from assay import wiring
 from assay.errors import RunFailed
 from assay.gateway import serving
+from assay.gateway.logs import set_up_logs
 from assay.gateway.serving import address_of, listen, need_token
 from assay.server.application import Mount, build
 from assay.server.services import FINISH_S, Services
 from assay.server.streaming import Peers
 from assay.settings import Settings
+from assay.storage.rows import mask_value
 
 __all__ = [
     "Server",
@@ -174,6 +176,7 @@ class Serving(NamedTuple):
 def serve_here(how: Serving, at: socket.socket, begun: Begun) -> None:
     """Serve in this process until stopped; `begun` is called just before the first connection is accepted."""
     _return_freed_memory()
+    set_up_logs(how.settings, mask_value)
     with wiring.serving(how.settings) as engine:
         services = Services(engine, how.settings, peers=how.peers)
         if not how.open_here:

@@ -386,6 +386,15 @@ class Settings(BaseModel):
     server_stop_s: Count = _setting(
         "server.stop_s", "Seconds that requests under way may take after a server is stopped, before they are cut.", 30
     )
+    server_log_level: Literal["debug", "info", "warning", "error"] = _setting(
+        "server.log_level", "From which level on a server logs problems: debug, info, warning or error.", "warning"
+    )
+    server_access_log: Literal["yes", "no"] = _setting(
+        "server.access_log", "Whether a server logs every request with its caller, status and time: yes or no.", "no"
+    )
+    server_log_format: Literal["text", "json"] = _setting(
+        "server.log_format", "How a server writes its logs: text, or json (one object a line).", "text"
+    )
     mcp_allowed_origins: Texts = _setting(
         "mcp.allowed_origins", "Origins of other pages that may use MCP over HTTP: http://localhost:6274.", ()
     )

@@ -22,6 +22,7 @@
 - `foreign_sqlite`: SQLite files of other programs, read without touching them.
 - `consistency`: checks that the tables agree with each other.
 - `checkpoints`: whole copies of the store.
+- `store_move`: moves a whole store to another database, SQLite or PostgreSQL.
 - `vector_tables`: a user's own table with a pgvector column, read for an evaluation.
 """
 
@@ -48,6 +49,7 @@ from assay.storage.repositories.queries import SessionQuery
 from assay.storage.repositories.sessions import SaveCounts, SaveRecord
 from assay.storage.repositories.vectors import Near, NumberedVector, Unembedded, VectorPage
 from assay.storage.store import Store, is_postgres, list_checkpoints, open_store, restore_checkpoint
+from assay.storage.store_move import MovedTable, Place, StoreMove, move_store
 from assay.storage.work import Work
 
 __all__ = [
@@ -69,9 +71,11 @@ __all__ = [
     "LogStatus",
     "Marks",
     "MemoryColumns",
+    "MovedTable",
     "Near",
     "NumberedVector",
     "Phrase",
+    "Place",
     "Prefix",
     "Reached",
     "Recorded",
@@ -85,6 +89,7 @@ __all__ = [
     "Stance",
     "Standing",
     "Store",
+    "StoreMove",
     "StoreOptions",
     "StoredFact",
     "TriggerMatch",
@@ -94,6 +99,7 @@ __all__ = [
     "Work",
     "is_postgres",
     "list_checkpoints",
+    "move_store",
     "open_store",
     "restore_checkpoint",
 ]

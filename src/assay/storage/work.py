@@ -40,6 +40,7 @@ from assay.storage.repositories.research import ResearchRows
 from assay.storage.repositories.retention import Retention
 from assay.storage.repositories.sessions import KnownFiles, Saves, SessionRows, Tasks
 from assay.storage.repositories.stems import Stems
+from assay.storage.repositories.tenants import Tenants
 from assay.storage.repositories.traces import Traces
 from assay.storage.repositories.vectors import Vectors
 
@@ -252,6 +253,11 @@ class Work:
     def access_tokens(self) -> AccessTokens:
         """Tokens that open a server."""
         return AccessTokens(self._bound)
+
+    @cached_property
+    def tenants(self) -> Tenants:
+        """Every tenant of the store."""
+        return Tenants(self._bound)
 
     @cached_property
     def login_sessions(self) -> LoginSessions:

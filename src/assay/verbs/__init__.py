@@ -5,7 +5,7 @@
 - `faults`: what is wrong with a request, in plain words.
 - `paging`: pages of long lists: cursor, limit, next_cursor.
 - `agent_text`: how results read as text for an agent.
-- `access`: tokens, and the sign-ins of browsers.
+- `access`: tenants, tokens, and the sign-ins of browsers.
 - `analysis`: what answered questions add up to, and what low scores have in common.
 - `auditing`: list the audit log, check that it is whole.
 - `datasets`: which datasets there are, and what one holds.

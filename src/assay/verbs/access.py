@@ -1,4 +1,4 @@
-"""Verbs on who may come in: tokens, and the sign-ins of browsers. For admins of the tenant.
+"""Verbs on who may come in: tokens, and the sign-ins of browsers, for admins; the list of tenants, for operators.
 
 The text of a token is shown once, in the answer that makes it. The store keeps a hash of it, and so does nothing else:
 a repeat of the same HTTP request under its `Idempotency-Key` is answered without the text.
@@ -13,8 +13,18 @@ from pydantic import ConfigDict, Field
 
 from assay.access import acts
 from assay.errors import PersonNeeded
-from assay.records.access import LONGEST_DAYS, Access, CreatedToken, SignInLine, SignInList, TokenLine, TokenList
+from assay.records.access import (
+    LONGEST_DAYS,
+    Access,
+    CreatedToken,
+    SignInLine,
+    SignInList,
+    TenantPage,
+    TokenLine,
+    TokenList,
+)
 from assay.verbs.fields import Id, YesNo
+from assay.verbs.paging import PageCursor, PageLimit, cut_page, read_cursor, row_id
 from assay.verbs.verb import Caller, Family, HttpRoute, Request, ShownOnce, Verb
 
 TOKEN_ONCE = ShownOnce(
@@ -24,8 +34,21 @@ TOKEN_ONCE = ShownOnce(
 )
 
 
+TENANTS = "tenants"
+
+
+class ListTenantsRequest(Request):
+    """Which page."""
+
+    cursor: PageCursor = None
+    limit: PageLimit = 100
+
+
 class ListTokensRequest(Request):
-    """Nothing: every token of the tenant is listed."""
+    """Whose tokens."""
+
+    # Not strict: in an address everything is text.
+    all_tenants: Annotated[bool, Field(description="Of every tenant; for operators.")] = False
 
 
 class CreateTokenRequest(Request):
@@ -72,9 +95,28 @@ class EndSignInRequest(Request):
     session_id: Annotated[Id, Field(description="The sign-in's id, as the list of sign-ins has it.")]
 
 
-def list_tokens(caller: Caller, request: ListTokensRequest) -> TokenList:  # noqa: ARG001 - one shape for all verbs
-    """Read the tokens of the tenant, without their hashes."""
-    return TokenList(tokens=tuple(token.line for token in caller.tokens.all(caller.scope)))
+def list_tenants(caller: Caller, request: ListTenantsRequest) -> TenantPage:
+    """Read one page of the tenants of the store."""
+    after = read_cursor(TENANTS, request.cursor, row_id, "")
+    with caller.engine.store.reading(caller.scope) as work:
+        rows = work.tenants.page(after=after, limit=request.limit + 1, now=work.now())
+    shown, following = cut_page(TENANTS, rows, request.limit, lambda line: line.tenant)
+    return TenantPage(tenants=tuple(shown), next_cursor=following)
+
+
+def list_tokens(caller: Caller, request: ListTokensRequest) -> TokenList:
+    """Read the tokens of the tenant, or of every tenant, without their hashes."""
+    if not request.all_tenants:
+        own = caller.scope.tenant
+        return TokenList(tokens=tuple(token.describe(own) for token in caller.tokens.all(caller.scope)))
+    caller.require(
+        Access.OPERATOR,
+        person=False,
+        what=f"tokens of every tenant need operator access, and the caller has {caller.grant.access}",
+        remedy="Leave all_tenants out, or use an operator's token.",
+    )
+    found = caller.tokens.list_everywhere(caller.scope)
+    return TokenList(tokens=tuple(token.describe(tenant) for tenant, token in found))
 
 
 def create_token(caller: Caller, request: CreateTokenRequest) -> CreatedToken:
@@ -92,14 +134,14 @@ def create_token(caller: Caller, request: CreateTokenRequest) -> CreatedToken:
         by=caller.grant.access,
         person=request.person,
     )
-    return CreatedToken(**asdict(made.kept.line), token=made.text)
+    return CreatedToken(**asdict(made.kept.describe(caller.scope.tenant)), token=made.text)
 
 
 def revoke_token(caller: Caller, request: RevokeTokenRequest) -> TokenLine:
     """Let a token open nothing from now on."""
     revoked = caller.tokens.revoke(caller.scope, request.token_id, by=caller.grant.access)
     caller.forget_tokens()
-    return revoked.line
+    return revoked.describe(caller.scope.tenant)
 
 
 def list_sign_ins(caller: Caller, request: ListSignInsRequest) -> SignInList:  # noqa: ARG001 - one shape for all verbs
@@ -112,9 +154,22 @@ def end_sign_in(caller: Caller, request: EndSignInRequest) -> SignInLine:
     return caller.sign_ins.end(caller.scope, request.session_id)
 
 
+LIST_TENANTS = Verb(
+    name="tenant.list",
+    summary="List the tenants of the store with their memories and tokens, by name, page by page; for operators.",
+    act=acts.TENANT_READ,
+    request=ListTenantsRequest,
+    result=TenantPage,
+    call=list_tenants,
+    http=HttpRoute("GET", "/api/tenants"),
+    command="tenant list",
+    client="tenants",
+    python="Memory.tenants",
+)
 LIST_TOKENS = Verb(
     name="token.list",
-    summary="List every token of the tenant, oldest first; revoked and expired ones too, never their text.",
+    summary="List every token of the tenant, or of all tenants, oldest first; revoked and expired ones too, never "
+    "their text.",
     act=acts.TOKEN_READ,
     request=ListTokensRequest,
     result=TokenList,
@@ -174,4 +229,6 @@ END_SIGN_IN = Verb(
     python="Memory.end_sign_in",
 )
 
-FAMILY = Family(name="access", verbs=(LIST_TOKENS, CREATE_TOKEN, REVOKE_TOKEN, LIST_SIGN_INS, END_SIGN_IN))
+FAMILY = Family(
+    name="access", verbs=(LIST_TENANTS, LIST_TOKENS, CREATE_TOKEN, REVOKE_TOKEN, LIST_SIGN_INS, END_SIGN_IN)
+)

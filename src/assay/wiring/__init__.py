@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from assay.wiring.server import ladder_of, replay_shadow, serving, shadow_of
     from assay.wiring.stores import (
         list_checkpoints,
+        move_store,
         open_store,
         restore_checkpoint,
         scope_of,
@@ -76,6 +77,7 @@ _HOME = {
     "list_checkpoints": "stores",
     "load_embedder": "engines",
     "lookup_of": "systems",
+    "move_store": "stores",
     "open_engine": "engines",
     "open_judge": "models",
     "open_judging": "models",
@@ -111,6 +113,7 @@ __all__ = [
     "list_checkpoints",
     "load_embedder",
     "lookup_of",
+    "move_store",
     "open_embedder",
     "open_engine",
     "open_executor",

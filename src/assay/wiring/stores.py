@@ -15,7 +15,8 @@ from assay.records import Scope
 from assay.settings import Settings, default_db, fit_to_show
 
 if TYPE_CHECKING:
-    from assay.storage import Checkpoint, Restored, Store, StoreOptions
+    from assay.storage import Checkpoint, Restored, Store, StoreMove, StoreOptions
+    from assay.storage.store_move import OnRows
 
 MOST = 1e6
 """Hours or minutes beyond which a length of time is refused anyway, and Python could not hold it."""
@@ -60,6 +61,32 @@ def restore_checkpoint(settings: Settings, wanted: str, *, clock: Clock | None =
     from assay.storage import restore_checkpoint as restore_at  # noqa: PLC0415 - see the package's docstring
 
     return restore_at(settings.db, wanted, scope_of(settings), clock or SystemClock(), store_options(settings))
+
+
+def move_store(
+    settings: Settings,
+    to: str,
+    *,
+    replace_rows: bool = False,
+    dry_run: bool = False,
+    on_rows: OnRows | None = None,
+    clock: Clock | None = None,
+) -> StoreMove:
+    """Move the store of the settings to another address; the store itself is only read."""
+    need_extra("memory", "sqlalchemy", "alembic")
+    from assay.storage import Place, is_postgres  # noqa: PLC0415 - see the package's docstring
+    from assay.storage import move_store as move  # noqa: PLC0415 - see the package's docstring
+
+    target = settings.change(db=to if is_postgres(to) else str(Path(to).expanduser()))
+    return move(
+        Place(address=settings.db, options=store_options(settings)),
+        Place(address=target.db, options=store_options(target)),
+        scope=scope_of(settings, via="command line"),
+        clock=clock or SystemClock(),
+        replace_rows=replace_rows,
+        dry_run=dry_run,
+        on_rows=on_rows,
+    )
 
 
 def store_options(settings: Settings) -> StoreOptions:

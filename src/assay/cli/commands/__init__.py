@@ -9,6 +9,7 @@ Memories:
 - `audit`: audit and repair memory stores of other tools.
 - `erasure`: forget, rescan, retention.
 - `checkpoint`: whole copies of the store.
+- `move`: moves the whole store to another database.
 
 Questions:
 - `ask`: answers a question from the memory.
@@ -41,7 +42,7 @@ Changes:
 Installation:
 - `setup`: init, config, trust, doctor, health, index.
 - `serving`: serve and mcp.
-- `access`: token and audit-log.
+- `access`: tenant, token and audit-log.
 - `demo`: two configurations over a dataset, compared and gated.
 - `version`: the version of Assay.
 """

@@ -1,5 +1,6 @@
-"""Commands for access: token and audit-log.
+"""Commands for access: tenant, token and audit-log.
 
+- `assay tenant list`: which tenants the store has, and what each holds.
 - `assay token create|list|revoke|sessions|end`: who may reach a server from elsewhere, and who is signed in.
 - `assay audit-log`: who did what to which thing, when and from where, and whether the log is whole.
 """
@@ -16,9 +17,37 @@ from assay.clock import SystemClock
 from assay.errors import StorageError
 from assay.formats.grid import grid
 from assay.hashing import canonical_json
-from assay.records.access import Access, SignInLine, TokenLine
+from assay.records.access import Access, SignInLine, TenantLine, TokenLine
 from assay.records.maintenance import AuditChain, AuditChains, AuditPage
 from assay.verbs import access, auditing
+
+# --- `assay tenant list`: which tenants the store has, and what each holds ---
+
+TenantLimitOption = Annotated[int, typer.Option("--limit", metavar="N", help="Tenants on one page, 1 to 200.")]
+TenantCursorOption = Annotated[
+    str | None, typer.Option("--cursor", metavar="TEXT", help="Continue behind a page: what it ends with.")
+]
+
+
+def register_tenant(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    group = typer.Typer(help="See which tenants the store has.", no_args_is_help=True)
+    app.add_typer(group, name="tenant")
+
+    @command(group, "list")
+    def list_all(surface: Surface, limit: TenantLimitOption = 100, cursor: TenantCursorOption = None) -> None:
+        """List the tenants of the store with their memories and tokens, by name."""
+        page = surface.call(access.LIST_TENANTS, limit=limit, cursor=cursor)
+        rows = [("tenant", "memories", "with versions", "tokens", "ever made"), *map(_tenant_row, page.tenants)]
+        surface.show(access.LIST_TENANTS, page, "\n".join(grid(rows)))
+        if page.next_cursor is not None:
+            surface.note(f"More: add --cursor {page.next_cursor}")
+
+
+def _tenant_row(line: TenantLine) -> tuple[str, ...]:
+    counts = (line.memories, line.stored_memories, line.tokens, line.made_tokens)
+    return (line.tenant, *(f"{count:,}" for count in counts))
+
 
 # --- `assay token create|list|revoke|sessions|end`: who may reach a server from elsewhere, and who is signed in ---
 
@@ -29,6 +58,7 @@ PersonOption = Annotated[
     bool,
     typer.Option("--person", help="A person uses it: notes saved with it count as written by hand, not by a program."),
 ]
+EveryTenantOption = Annotated[bool, typer.Option("--all-tenants", help="Of every tenant, not of one (--tenant).")]
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The token's id, as `assay token list` has it.")]
 
 SessionArgument = Annotated[
@@ -62,10 +92,13 @@ def register_token(app: typer.Typer) -> None:
         surface.show(access.CREATE_TOKEN, made, "\n".join(lines))
 
     @command(group, "list")
-    def list_all(surface: Surface) -> None:
-        """List the tenant's tokens; never their text."""
-        found = surface.call(access.LIST_TOKENS, create=True)
-        rows = [("id", "name", "scope", "used by", "made", "by", "state"), *map(_row, found.tokens)]
+    def list_all(surface: Surface, all_tenants: EveryTenantOption = False) -> None:
+        """List the tenant's tokens, or those of every tenant; never their text."""
+        found = surface.call(access.LIST_TOKENS, create=True, all_tenants=all_tenants)
+        heads = ("id", "name", "scope", "used by", "made", "by", "state")
+        rows = [heads, *map(_row, found.tokens)]
+        if all_tenants:
+            rows = [("tenant", *heads), *((token.tenant, *_row(token)) for token in found.tokens)]
         empty = "No tokens yet. Make one: assay token create --scope read --name ci"
         surface.show(access.LIST_TOKENS, found, "\n".join(grid(rows)) if found.tokens else empty)
 
@@ -204,5 +237,6 @@ def _cut(said: str) -> str:
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
+    register_tenant(app)
     register_token(app)
     register_audit_log(app)

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from assay.cli.progress import show_several
 from assay.cli.surface import Surface, command
 from assay.cli.work import ClusterOption, ProcessesOption, open_executor, worker_lines
 from assay.errors import BrokenSeal, InputError
@@ -230,19 +229,11 @@ def _bar(surface: Surface) -> Iterator[Callable[[str, str, int, int], None]]:
     if surface.common.json or surface.common.quiet:
         yield lambda *_: None
         return
-    if not sys.stderr.isatty():
-        yield _tell_finished
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bar:
-        tasks: dict[tuple[str, str], Any] = {}
-
-        def listen(name: str, system: str, done: int, wanted: int) -> None:
-            if (name, system) not in tasks:
-                tasks[name, system] = bar.add_task(f"{name}: {system}", total=wanted)
-            bar.update(tasks[name, system], completed=done)
-
-        yield listen
+    with show_several(surface) as show:
+        if show is None:
+            yield _tell_finished
+        else:
+            yield lambda name, system, done, wanted: show(done, wanted, f"{name}: {system}")
 
 
 def _tell_finished(name: str, system: str, done: int, wanted: int) -> None:

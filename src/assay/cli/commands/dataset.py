@@ -7,15 +7,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from assay import wiring
 from assay.cli.dataset_tables import (
@@ -28,6 +25,7 @@ from assay.cli.dataset_tables import (
     overview_lines,
 )
 from assay.cli.plain import plain
+from assay.cli.progress import show_progress
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
 from assay.errors import BadValue, InputError, NothingMeasured
@@ -499,13 +497,8 @@ def _shares(parts: list[str]) -> dict[str, float]:
 @contextmanager
 def _progress(surface: Surface) -> Iterator[Callable[[int], None] | None]:
     """How many documents have been read, on a terminal; silence elsewhere."""
-    if surface.common.json or surface.common.quiet or not sys.stderr.isatty():
-        yield None
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.completed:,} documents read"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda count: bar.update(task, completed=count)
+    with show_progress(surface, "documents read:", counted=False) as show:
+        yield None if show is None else lambda count: show(count, None, "")
 
 
 def _fix(surface: Surface, name: str, found: Checked, corpus: Path | None, to: Path | None) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from assay import wiring
+from assay.cli.progress import Show, count_cases, show_progress
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
 from assay.errors import InputError
@@ -85,8 +86,9 @@ def _clear(folder: Path) -> None:
 def _tell_the_story(surface: Surface, folder: Path) -> _Story:
     dataset = load_dataset(DATASET)
     surface.note(f"Taking in {len(dataset.documents)} documents and asking {len(dataset.cases)} queries twice ...\n")
-    taken_in, seconds = _ingest(dataset)
-    runs = {name: _run(dataset, name, spec, folder / RUNS) for name, spec in SYSTEMS.items()}
+    with show_progress(surface, "documents") as show:
+        taken_in, seconds = _ingest(dataset, show)
+        runs = {name: _run(dataset, name, folder / RUNS, show) for name in SYSTEMS}
     texts = {case.id: case.query for case in dataset.cases}
     good, bad = (reading_of(run, texts) for run in runs.values())
     report = gather(runs["fts-only"], Around(dataset=dataset, baseline=good))
@@ -102,13 +104,15 @@ def _tell_the_story(surface: Surface, folder: Path) -> _Story:
     )
 
 
-def _ingest(dataset: Dataset) -> tuple[int, float]:
+def _ingest(dataset: Dataset, show: Show | None) -> tuple[int, float]:
     """Take the documents in before anything is timed; how many were not there yet, and the seconds it took."""
     taken_in = 0
 
-    def count(done: int, _: int) -> None:
+    def count(done: int, of: int) -> None:
         nonlocal taken_in
         taken_in = done
+        if show is not None:
+            show(done, of, "documents")
 
     clock = SystemClock()
     begun = clock.monotonic()
@@ -116,9 +120,11 @@ def _ingest(dataset: Dataset) -> tuple[int, float]:
     return taken_in, clock.monotonic() - begun
 
 
-def _run(dataset: Dataset, name: str, spec: str, runs: Path) -> RunResult:
+def _run(dataset: Dataset, name: str, runs: Path, show: Show | None) -> RunResult:
+    spec = SYSTEMS[name]
     with closing(wiring.open_system(spec, dataset)) as system:
-        return run(dataset, system, RunOptions(name=name, spec=spec), Running(runs=runs))
+        running = Running(runs=runs, on_case=count_cases(show, f"{name}: queries"))
+        return run(dataset, system, RunOptions(name=name, spec=spec), running)
 
 
 def _lines(story: _Story) -> Iterator[str]:

@@ -11,16 +11,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
 
 from assay import wiring
+from assay.cli.progress import has_terminal, show_progress
 from assay.cli.surface import Surface, command
 from assay.cli.work import ClusterOption, ProcessesOption, open_executor
 from assay.formats.grid import grid
@@ -94,7 +92,7 @@ def register_ingest(app: typer.Typer) -> None:
             if watch:
                 _watch(surface, interval, request, executor)
                 return
-            with _telling_what_is_kept() as keep, _progress_bar(surface, "taking in") as show:
+            with _telling_what_is_kept() as keep, show_progress(surface, "taking in", in_bytes=True) as show:
                 report = surface.call(
                     documents.INGEST, create=True, progress=_both(keep, show), executor=executor, **request
                 )
@@ -118,15 +116,46 @@ def _watch(surface: Surface, interval: float, request: dict[str, Any], executor:
     if not silent:
         names = ", ".join(map(str, paths))
         sys.stderr.write(f"Taking in {names}, then looking for changes every {interval:g} s. Ctrl-C ends it.\n")
-    beat = None if silent else _heartbeat(time.monotonic)
+    # Lines in a log, a bar on a terminal; the bar goes when a report is printed.
+    watched = has_terminal(surface)
+    beat = None if silent or watched else _heartbeat(time.monotonic)
     embedder = None if executor is None else wiring.spread_embedder(surface.settings, executor)
     with wiring.open_engine(surface.settings, embedder=embedder) as engine, _telling_what_is_kept() as keep:
-        progress = _both(keep, beat)
+        passes = _Passes(surface)
+        progress = _both(keep, passes.show if watched else beat)
 
         def on_file(step: Step) -> None:
             progress(step.size, step.of_size, str(step))
 
-        watch(engine.ingester, surface.scope, paths, wait=wait, on_report=tell, on_file=on_file, **request)
+        def on_report(report: IngestReport) -> None:
+            passes.end()
+            tell(report)
+
+        try:
+            watch(engine.ingester, surface.scope, paths, wait=wait, on_report=on_report, on_file=on_file, **request)
+        finally:
+            passes.end()
+
+
+class _Passes:
+    """A bar for each pass of `--watch` that takes something in: shown at its first file, gone at its end."""
+
+    def __init__(self, surface: Surface) -> None:
+        self._surface = surface
+        self._held = ExitStack()
+        self._show: Progress | None = None
+
+    def show(self, done: float, of: float | None, what: str) -> None:
+        """Show how far the pass is."""
+        if self._show is None:
+            self._show = self._held.enter_context(show_progress(self._surface, what, in_bytes=True))
+        if self._show is not None:
+            self._show(done, of, what)
+
+    def end(self) -> None:
+        """Remove the bar, if there is one."""
+        self._held.close()
+        self._show = None
 
 
 def _both(first: Progress, second: Progress | None) -> Progress:
@@ -170,22 +199,6 @@ def _heartbeat(now: Callable[[], float]) -> Progress:
             sys.stderr.write(f"{describe(done, of, what)}\n")
 
     return beat
-
-
-@contextmanager
-def _progress_bar(surface: Surface, title: str) -> Iterator[Progress | None]:
-    """Show a bar of the bytes that are done with, and the time left, on a terminal; show nothing elsewhere."""
-    if surface.common.json or surface.common.quiet or not sys.stderr.isatty():
-        yield None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Bar(*columns, console=Console(stderr=True, markup=False), transient=True) as bar:
-        task = bar.add_task(title, total=None)
-
-        def show(done: float, of: float | None, what: str) -> None:
-            bar.update(task, completed=done, total=of, description=what)
-
-        yield show
 
 
 def _format_ingest(report: IngestReport) -> Iterator[str]:
@@ -256,7 +269,7 @@ def register_import(app: typer.Typer) -> None:
 
         The same file again changes nothing, so an interrupted import is simply run again.
         """
-        with _progress_bar(surface, "importing") as progress:
+        with show_progress(surface, "importing", in_bytes=True) as progress:
             report = surface.call(
                 documents.IMPORT,
                 create=True,

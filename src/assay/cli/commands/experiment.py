@@ -16,6 +16,7 @@ import typer
 
 from assay import wiring
 from assay.cli.plain import plain
+from assay.cli.progress import Show, count_as, count_cases, show_progress
 from assay.cli.runs import RunsOption
 from assay.cli.surface import Surface, command
 from assay.cli.work import ClusterOption, ProcessesOption, open_executor
@@ -123,13 +124,15 @@ def _register_run(group: typer.Typer) -> None:
 
 def _perform(surface: Surface, plan: ExperimentPlan, runs: Path | None, earlier: int) -> Experiment:
     place = runs or surface.settings.runs_folder or DEFAULT_RUNS
-    running = Running(runs=place, clock=SystemClock())
+    with show_progress(surface, "documents") as show:
+        running = Running(runs=place, clock=SystemClock(), on_case=count_cases(show, "cases"))
 
-    def open_system(spec: str, dataset: Dataset) -> System:
-        surface.progress(f"Running {spec} over {dataset.name}: {len(dataset.cases)} cases ...")
-        return wiring.open_system(spec, dataset)
+        def open_system(spec: str, dataset: Dataset) -> System:
+            if show is None:
+                surface.progress(f"Running {spec} over {dataset.name}: {len(dataset.cases)} cases ...")
+            return wiring.open_system(spec, dataset, on_document=count_as(show, f"{spec}: documents"))
 
-    return perform(plan, open_system, running, earlier=earlier).experiment
+        return perform(plan, open_system, running, earlier=earlier).experiment
 
 
 def _book(file: Path) -> Book:
@@ -256,9 +259,14 @@ def register_simulate(app: typer.Typer) -> None:
                 [] if executor is None else wiring.simulate_on_workers(found, options, seeds, executor, unsafe=unsafe)
             )
         for own in seeds[len(done) :]:
-            with wiring.open_simulation(found, unsafe=unsafe) as place:
-                surface.note(f"seed {own}\n{_HEAD}")
-                done.append(simulate(place, found, replace(options, seed=own), on_round=partial(_show, surface)))
+            with (
+                show_progress(surface, "documents") as show,
+                wiring.open_simulation(found, unsafe=unsafe, on_document=count_as(show, "documents")) as place,
+            ):
+                on_round = partial(_show, surface, show, rounds)
+                if show is None:
+                    surface.note(f"seed {own}\n{_HEAD}")
+                done.append(simulate(place, found, replace(options, seed=own), on_round=on_round))
         judged = judge(done)
         said = {str(verdict): judged.those(verdict) for verdict in Trend}
         told = {**plain(judged), **said, "verdict": str(judged.verdict), "unsafe": unsafe}
@@ -269,8 +277,11 @@ def register_simulate(app: typer.Typer) -> None:
 _HEAD = "round    gini (change)   entrenchment (change)   stale (change)   ndcg@10 change   terms"
 
 
-def _show(surface: Surface, one: RoundNumbers) -> None:
-    if one.number % EVERY == 0:
+def _show(surface: Surface, show: Show | None, rounds: int, one: RoundNumbers) -> None:
+    """Move the bar, or print the numbers of every fifth round where there is none."""
+    if show is not None:
+        show(one.number, rounds, f"rounds, ndcg@10 {one.ndcg_change:+.3f}, gini {one.gini_change:+.3f}")
+    elif one.number % EVERY == 0:
         surface.note(
             f"{one.number:>5}   {one.gini:.3f} ({one.gini_change:+.3f})          {one.entrenchment:.3f} "
             f"({one.entrenchment_change:+.3f})   {one.stale_served:.3f} ({one.stale_change:+.3f})"

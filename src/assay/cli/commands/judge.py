@@ -5,15 +5,12 @@ Without a model in the settings the built-in judges are asked.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from assay import wiring
 from assay.cli.certificate_lines import certificate_json, certificate_lines, certificate_list_lines
@@ -27,6 +24,7 @@ from assay.cli.judge_lines import (
     rerun_lines,
     spot_lines,
 )
+from assay.cli.progress import count_as, show_progress
 from assay.cli.runs import RunArgument, RunsOption, SeedOption, lookup
 from assay.cli.surface import Surface, command
 from assay.cli.work import ClusterOption, ProcessesOption
@@ -366,10 +364,5 @@ def _scores(surface: Surface, store: Store, judge: Judging, labels: Labels, run_
 @contextmanager
 def _progress(surface: Surface, unit: str) -> Iterator[Callable[[int, int], None] | None]:
     """How far it is, on a terminal; silence elsewhere."""
-    if surface.common.json or surface.common.quiet or not sys.stderr.isatty():
-        yield None
-        return
-    columns = (TextColumn("{task.completed} of {task.total} " + unit), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    with show_progress(surface, unit) as show:
+        yield count_as(show, unit)

@@ -11,6 +11,7 @@ import typer
 
 from assay import wiring
 from assay.cli.commands.shadow import FlagArgument
+from assay.cli.progress import count_as, count_cases, show_progress
 from assay.cli.surface import Surface, command
 from assay.evaluation.comparison import compare_two
 from assay.evaluation.datasets import load_dataset
@@ -21,10 +22,11 @@ from assay.evaluation.result_rows import regression_row
 from assay.evaluation.results import RunResult
 from assay.evaluation.running.own_memory import share_held
 from assay.evaluation.running.planning import RunOptions
-from assay.evaluation.running.runner import as_row, run_dataset
+from assay.evaluation.running.runner import Running, as_row, run_dataset
 from assay.formats.grid import grid
 from assay.records.datasets import Dataset
 from assay.records.flags import LadderPage, LadderStep, ShadowSummary, StepOutcome, TrialStanding
+from assay.systems.protocol import System
 from assay.verbs import flags as flag_verbs
 from assay.verbs import ladder as ladder_verbs
 
@@ -155,8 +157,15 @@ def _offline(surface: Surface, flag: str, name: str) -> LadderStep:
 
 
 def _run(surface: Surface, dataset: Dataset, spec: str) -> RunResult:
-    surface.progress(f"Running {spec} over {dataset.name}: {len(dataset.cases)} cases ...")
-    return run_dataset(dataset, lambda scored: closing(wiring.open_system(spec, scored)), RunOptions(spec=spec))
+    with show_progress(surface, f"{spec}: documents") as show:
+        if show is None:
+            surface.progress(f"Running {spec} over {dataset.name}: {len(dataset.cases)} cases ...")
+
+        def open_system(scored: Dataset) -> closing[System]:
+            return closing(wiring.open_system(spec, scored, on_document=count_as(show, f"{spec}: documents")))
+
+        running = Running(on_case=count_cases(show, f"{spec}: cases"))
+        return run_dataset(dataset, open_system, RunOptions(spec=spec), running)
 
 
 def _page(page: LadderPage) -> Iterator[str]:

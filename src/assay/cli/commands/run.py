@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from assay import wiring
+from assay.cli.progress import show_progress
 from assay.cli.run_table import channel_table, describe_endings, table
 from assay.cli.runs import RunsOption, has_store, lookup, writing_rows
 from assay.cli.surface import Surface, command
@@ -335,16 +334,13 @@ def _store_run(surface: Surface, result: RunResult, dataset: Dataset) -> str | N
 
 @contextmanager
 def _bar(surface: Surface, what: str, executor: Executor | None = None) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar with the time left, on a terminal; silence elsewhere."""
-    if surface.common.json or surface.common.quiet or not sys.stderr.isatty():
-        yield None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bar:
-        task = bar.add_task(what, total=None)
+    """A bar with the time left, and what each worker does, on a terminal; silence elsewhere."""
+    with show_progress(surface, what) as show:
+        if show is None:
+            yield None
+            return
 
-        def show(done: int, of: int) -> None:
-            rates = describe_rates(() if executor is None else executor.workers())
-            bar.update(task, completed=done, total=of, description=f"{what}{rates}")
+        def count(done: int, of: int) -> None:
+            show(done, of, what + describe_rates(() if executor is None else executor.workers()))
 
-        yield show
+        yield count

@@ -9,6 +9,7 @@ from __future__ import annotations
 import signal
 import sys
 from contextlib import ExitStack
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -31,6 +32,23 @@ if TYPE_CHECKING:
 
 # --- `assay serve`: the HTTP API and the dashboard ---
 
+
+class LogLevel(StrEnum):
+    """From which level on a server logs problems."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class LogFormat(StrEnum):
+    """How a server writes its logs."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
 SERVE_DEFAULT_PORT = 8710
 
 ServeHostOption = Annotated[
@@ -48,6 +66,16 @@ WorkersOption = Annotated[
     int, typer.Option("--workers", min=1, max=64, help="Processes that serve; one uses about one core.")
 ]
 McpOption = Annotated[bool, typer.Option("--mcp", help="Also serve MCP, at /mcp, with the same tokens and limits.")]
+LogLevelOption = Annotated[
+    LogLevel | None, typer.Option("--log-level", help="From which level on problems are logged. Unset: the setting.")
+]
+AccessLogOption = Annotated[
+    bool | None,
+    typer.Option("--access-log/--no-access-log", help="Log every request: caller, status, time. Unset: the setting."),
+]
+LogFormatOption = Annotated[
+    LogFormat | None, typer.Option("--log-format", help="Logs as text or as JSON lines. Unset: the setting.")
+]
 DemoOption = Annotated[bool, typer.Option("--demo", help="Serve a store filled by really running what comes along.")]
 FolderOption = Annotated[
     Path | None, typer.Option("--demo-folder", metavar="FOLDER", help="Where --demo keeps what it makes.")
@@ -66,6 +94,9 @@ def register_serve(app: typer.Typer) -> None:
         require_token: TokenOption = False,
         workers: WorkersOption = 1,
         mcp: McpOption = False,
+        log_level: LogLevelOption = None,
+        access_log: AccessLogOption = None,
+        log_format: LogFormatOption = None,
         demo: DemoOption = False,
         demo_folder: FolderOption = None,
     ) -> None:
@@ -81,10 +112,25 @@ def register_serve(app: typer.Typer) -> None:
                     remedy="Leave out --mcp or --workers, or start `assay mcp --http` beside it.",
                 )
         settings = _demo_settings(surface.settings, demo_folder) if demo else surface.settings
+        settings = _set_logs(settings, log_level, log_format, access_log=access_log)
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         if demo:
             _fill(surface, settings)
         _serve(surface, settings, _Where(host, port, tuple(allow_host), require_token, workers, mcp))
+
+
+def _set_logs(
+    settings: Settings, level: LogLevel | None, form: LogFormat | None, *, access_log: bool | None
+) -> Settings:
+    """Return the settings with what the options say about logs."""
+    given: dict[str, str] = {}
+    if level is not None:
+        given["server_log_level"] = level
+    if form is not None:
+        given["server_log_format"] = form
+    if access_log is not None:
+        given["server_access_log"] = "yes" if access_log else "no"
+    return settings.change(**given)
 
 
 class _Where(NamedTuple):

@@ -12,19 +12,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from assay import wiring
 from assay.cli.plain import plain
+from assay.cli.progress import Show, show_progress
 from assay.cli.surface import Surface, command
 from assay.cli.work import ClusterOption, ProcessesOption, open_executor
 from assay.clock import SystemClock
@@ -340,9 +338,9 @@ def register_index(app: typer.Typer) -> None:
             embedder = None if executor is None else wiring.spread_embedder(surface.settings, executor)
             with (
                 wiring.open_engine(surface.settings, create=False, embedder=embedder) as engine,
-                _progress(surface) as progress,
+                show_progress(surface, "chunks") as show,
             ):
-                state = engine.reembed(surface.scope, progress=progress)
+                state = engine.reembed(surface.scope, progress=_count_chunks(show))
         surface.result(plain(state), f"{state.done:,} of {state.chunks:,} chunks have vectors of {state.model}")
 
     @command(group, "delete")
@@ -353,15 +351,8 @@ def register_index(app: typer.Typer) -> None:
         surface.result({"deleted": gone}, f"Deleted {gone}" if gone else "There were no files.")
 
 
-@contextmanager
-def _progress(surface: Surface) -> Iterator[Callable[[ModelState], None] | None]:
-    if surface.common.json or surface.common.quiet or not sys.stderr.isatty():
-        yield None
-        return
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda state: bar.update(task, completed=state.done, total=state.chunks)
+def _count_chunks(show: Show | None) -> Callable[[ModelState], None] | None:
+    return None if show is None else lambda state: show(state.done, state.chunks, "chunks")
 
 
 def _facts(found: dict[str, Any]) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from assay import wiring
 from assay.cli.plain import plain
+from assay.cli.progress import Show, count_as, count_cases, show_progress
 from assay.cli.runs import RunsOption
 from assay.cli.surface import Surface, command
 from assay.cli.work import ClusterOption, ProcessesOption, open_executor, worker_lines
@@ -41,7 +43,7 @@ from assay.records.fields import one_of
 from assay.regular_files import read_regular_text
 
 if TYPE_CHECKING:
-    from assay.evaluation.tuning import LoggedCase, Space, Tuned
+    from assay.evaluation.tuning import FusionChoice, LoggedCase, Replay, Space, Tuned
     from assay.memory.saving.thresholds import Cut, LabelledPair, ThresholdReport
     from assay.systems.assay_engine import AssaySystem
     from assay.work.jobs import Executor
@@ -66,6 +68,7 @@ SeedOption = Annotated[int, typer.Option("--seed", help="Of what is drawn, and o
 LostOption = Annotated[int, typer.Option("--allow-lost", metavar="N", min=0, help="Cases that may be lost.")]
 ReplayOption = Annotated[bool, typer.Option("--replay-only", help="Do not confirm the choice by a run.")]
 ACCEPTED, KEEP = 0, 2
+CHOICES_AT_A_TIME = 50
 FINDING = "recall@5"
 """By which the gate tells whether a case is found."""
 
@@ -93,9 +96,11 @@ def register_fusion(group: typer.Typer) -> None:
         scored = for_scoring(load_dataset(dataset, registry=wiring.registry_of(surface.settings)))
         asked = _Asked(scored=scored, system=system, metric=metric, lost=allow_lost, seed=seed)
         space = _space(configurations, method, ranges)
-        with open_executor(surface, processes, cluster) as executor:
+        with open_executor(surface, processes, cluster) as executor, show_progress(surface, "documents") as show:
+            asked = replace(asked, show=show)
             tuned = _tuned(surface, asked, space, executor)
-            confirmed = None if tuned.keep or replay_only else _confirmed(surface, asked, tuned, runs, executor)
+            skip = tuned.keep or replay_only
+            confirmed = None if skip else _confirmed(surface, asked, tuned, runs, executor)
         told = {**tuned.as_json(), "confirmed": None if confirmed is None else confirmed.experiment.as_json()}
         surface.result(told, "\n".join(_format_fusion(tuned, confirmed, replay_only=replay_only)))
         accepted = confirmed is not None and confirmed.experiment.verdict == "ACCEPTED"
@@ -109,6 +114,8 @@ class _Asked:
     metric: str
     lost: int
     seed: int
+    show: Show | None = None
+    """Shows how far it is; None: nobody watches."""
 
 
 def _space(count: int, methods: list[str], ranges: list[str]) -> Space:
@@ -134,7 +141,7 @@ def _tuned(surface: Surface, asked: _Asked, space: Space, executor: Executor | N
     from assay.evaluation.tuning import Replay, measure_on_workers, space_of, tune  # noqa: PLC0415 - the extra "memory"
 
     spec, dataset, rng = MetricSpec.parse(asked.metric), asked.scored.dataset, np.random.default_rng(asked.seed)
-    tunable = wiring.open_tunable(asked.system, dataset)
+    tunable = wiring.open_tunable(asked.system, dataset, on_document=count_as(asked.show, "documents"))
     with closing(tunable.system) as system:
         logged = _gather(surface, asked, system, max(10, spec.cutoff or 0), executor)
     replay, finding = (
@@ -142,8 +149,19 @@ def _tuned(surface: Surface, asked: _Asked, space: Space, executor: Executor | N
         for one in (spec, MetricSpec.parse(FINDING))
     )
     choices = space_of(tunable.incumbent, space, rng)
-    measure = None if executor is None else partial(measure_on_workers, executor)
+    measure = partial(_measure_here, asked.show) if executor is None else partial(measure_on_workers, executor)
     return tune(replay, choices, rng, finding=finding, may_lose=asked.lost, measure=measure)
+
+
+def _measure_here(show: Show | None, replay: Replay, choices: Sequence[FusionChoice]) -> NDArray[np.float64]:
+    """Replay the choices some at a time, so that the bar moves."""
+    found: list[NDArray[np.float64]] = []
+    for begin in range(0, len(choices), CHOICES_AT_A_TIME):
+        found.append(replay.measure(choices[begin : begin + CHOICES_AT_A_TIME]))
+        if show is not None:
+            done = min(begin + CHOICES_AT_A_TIME, len(choices))
+            show(done, len(choices), f"configurations, {replay.metric}")
+    return np.concatenate(found)
 
 
 def _gather(
@@ -154,7 +172,7 @@ def _gather(
 
     dataset, open_remote = asked.scored.dataset, wiring.remote_system(surface.settings, asked.system)
     if executor is None or open_remote is None:
-        return gather(system, dataset.cases, k=k)
+        return gather(system, dataset.cases, k=k, on_case=count_as(asked.show, "searches"))
     found = gather_on_workers(system, dataset, k=k, executor=executor, open_remote=open_remote)
     for line in worker_lines(executor.workers(), "cases"):
         surface.note(line)
@@ -180,7 +198,7 @@ def _confirmed(
         gate=GateOptions(floors=surface.settings.floors, lost=asked.lost, latency_rise=math.inf),
     )
     place = runs or surface.settings.runs_folder or DEFAULT_RUNS
-    running = Running(runs=place, clock=SystemClock())
+    running = Running(runs=place, clock=SystemClock(), on_case=count_cases(asked.show, "cases of the confirming runs"))
     if executor is None:
         return perform(plan, wiring.open_system, running)
     remote = partial(wiring.remote_system, surface.settings)

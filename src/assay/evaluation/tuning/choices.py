@@ -20,7 +20,7 @@ from assay.records import Channel, ChannelCandidates, FusionMethod, Intent
 from assay.records.answers import NO_CLASSES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -211,12 +211,18 @@ class LoggedCase:
         return tuple(channel for channel in Channel if channel.value in named)
 
 
-def gather(system: AssaySystem, cases: Iterable[Case], *, k: int) -> list[LoggedCase]:
-    """Ask every case that has grades, once, and keep what was logged."""
+def gather(
+    system: AssaySystem, cases: Iterable[Case], *, k: int, on_case: Callable[[int, int], None] | None = None
+) -> list[LoggedCase]:
+    """Ask every case that has grades, once, and keep what was logged; `on_case` is told how many are done."""
     adaptive = is_adaptive(system)
-    return check_gathered(
-        [make_logged_case(case, system.trail(case, k), adaptive=adaptive) for case in cases if case.grades]
-    )
+    graded = [case for case in cases if case.grades]
+    logged: list[LoggedCase] = []
+    for case in graded:
+        logged.append(make_logged_case(case, system.trail(case, k), adaptive=adaptive))
+        if on_case is not None:
+            on_case(len(logged), len(graded))
+    return check_gathered(logged)
 
 
 def is_adaptive(system: AssaySystem) -> bool:

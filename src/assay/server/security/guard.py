@@ -23,6 +23,7 @@ from assay.access.policies import PUBLIC
 from assay.errors import AssayError
 from assay.gateway.front import Arrival, Credentials, Front
 from assay.gateway.headers import SAFE
+from assay.gateway.logs import note_caller, note_request_id
 from assay.gateway.quotas import BodyReader, replay_body
 from assay.gateway.refusal import RequestRefused
 from assay.server import errors, idempotency, limits
@@ -177,6 +178,8 @@ class ApiGuard:
         if caller is not None and caller.ambient and not public:
             check_fetch_site(arrival.headers)
         grant = None if caller is None else caller.grant_from(arrival.peer.address)
+        if grant is not None:
+            note_caller(scope, tenant=grant.scope.tenant, principal=grant.scope.principal)
         signed_in = caller is not None and caller.signed_in
         scope.update({CSRF: partial(self.gates.csrf.token, _caller_secret(caller)), GRANT: grant, SIGNED_IN: signed_in})
         if found is None:
@@ -242,6 +245,7 @@ class _Answering:
         self._gates = guard.gates
         self._id = secrets.token_hex(8)
         self._scope: Scope = {**scope, REQUEST_ID: self._id}
+        note_request_id(scope, self._id)
         self._receive = receive
         self._send = send
         self._status = 0
@@ -266,6 +270,15 @@ class _Answering:
             metrics.under_way.dec()
             metrics.seconds.labels(route).observe(services.clock.monotonic() - began)
             metrics.requests.labels(self._scope["method"][:10], route, str(self._status)).inc()
+            self._log_problem(route)
+
+    def _log_problem(self, route: str) -> None:
+        """Log an answer that says the server failed; one that says it is busy or stopping is not worth a warning."""
+        if self._status >= 500:
+            level = logging.INFO if self._status == 503 else logging.WARNING
+            _log.log(
+                level, "request %s ended with %d: %s %s", self._id, self._status, self._scope["method"][:10], route
+            )
 
     async def _answer_admitted(self) -> None:
         try:

@@ -17,10 +17,12 @@
 - `sessions`: sessions with their tasks, files that hold rows, and decisions of saves.
 - `learning`: votes, memory columns, learned terms and their evidence.
 - `access`: access tokens, sign-ins, request keys, owners of files, and feature flags.
+- `tenants`: which tenants a store has, and what each holds.
 - `coordination`: leases, shared limits and live questions of several servers.
 - `history`: the change log and the audit log.
 - `month_partitions`: the months of the query log on PostgreSQL.
 - `retention`: rows that are old enough to leave the log, and how they come back.
 - `erasure`: erases rows from every table, and masks secrets that an older version stored.
+- `whole_tables`: whole tables of every tenant, for moving a store.
 - `prepared`: runs prepared statements directly on SQLite's driver.
 """

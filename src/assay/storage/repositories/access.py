@@ -37,6 +37,12 @@ class AccessTokens(Repository):
         statement = self._select(access_tokens).order_by(access_tokens.c.token_id)
         return [from_row(AccessToken, row, access_tokens) for row in self._connection.execute(statement)]
 
+    def list_everywhere(self) -> list[tuple[str, AccessToken]]:
+        """Return the tokens of every tenant with their tenants, by tenant, oldest first: for operators alone."""
+        statement = select(access_tokens).order_by(access_tokens.c.tenant, access_tokens.c.token_id)
+        rows = self._connection.execute(statement)
+        return [(str(row.tenant), from_row(AccessToken, row, access_tokens)) for row in rows]
+
     def revoke(self, token_id: str, at: datetime) -> AccessToken:
         """Revoke a token."""
         table = access_tokens
