@@ -12,7 +12,8 @@ A comment right above a fence says what is special about it:
 - `<!-- files of: PAGE.md -->`: the files of another page of the same folder are there as well;
 - `<!-- output: sketch -->`: what is printed is shortened or differs from machine to machine, and is not compared.
 
-All commands of a page run in one shell, so that variables and servers in the background stay. Ids that a page shows are
+All commands of a page run in one shell, so that variables and servers in the background stay; those of an example run
+in a copy of its folder. Ids that a page shows are
 taken as names for the ids that the same command printed when it was run.
 """
 
@@ -21,6 +22,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -256,6 +258,8 @@ def matches(shown: list[str], printed: list[str]) -> bool:
 def run_page(page: Page, folder: Path, bin_folder: Path, *, seconds: float = 600) -> Visit:
     """Run a page from top to bottom in an empty folder, with the programs of one environment first on the path."""
     shell = _Shell(folder, bin_folder)
+    if page.path.is_relative_to(ROOT / "examples"):
+        shutil.copytree(page.path.parent, shell.folder, dirs_exist_ok=True)
     outcomes: list[Outcome] = []
     not_run: dict[str, int] = {}
     names: dict[str, str] = {}
