@@ -22,6 +22,12 @@ WORK = ROOT / "build" / "site-work"
 SITE = ROOT / "build" / "site"
 THEME = Path(__file__).parent / "theme"
 _LINK = re.compile(r"\]\(([^)#\s]+)")
+_LOADED = re.compile(
+    r'''<(?:script|img|iframe|source|video|audio)\b[^>]*?\bsrc="((?:https?:)?//[^"]+)"'''
+    r'''|<link\b(?![^>]*rel="(?:canonical|edit)")[^>]*?\bhref="((?:https?:)?//[^"]+)"'''
+    r"""|(?:url\(|@import )["']?((?:https?:)?//[^"')]+)"""
+)
+"""What a browser fetches by itself; a link that a reader may follow is not one of them."""
 _SECTIONS = (
     ("Tutorials", "docs/tutorials/*.md"),
     ("Guides", "docs/guides/*.md"),
@@ -88,6 +94,16 @@ def make_navigation(root: Path) -> list[object]:
     return navigation
 
 
+def find_foreign(site: Path) -> list[str]:
+    """Return what pages and style sheets would load from another host: scripts, styles, fonts, pictures, frames."""
+    found: list[str] = []
+    for path in sorted(site.rglob("*")):
+        if path.suffix in {".html", ".css"}:
+            loaded = _LOADED.findall(path.read_text(encoding="utf-8"))
+            found += [f"{path.relative_to(site)}: {''.join(address)}" for address in loaded]
+    return found
+
+
 def build_site(root: Path, work: Path, site: Path) -> None:
     """Build the site into a folder; raises `CalledProcessError` when a page has a broken link."""
     shutil.rmtree(work, ignore_errors=True)
@@ -104,6 +120,9 @@ def build_site(root: Path, work: Path, site: Path) -> None:
     built = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, check=False)
     print("".join(line for line in built.stderr.splitlines(keepends=True) if not line.startswith("INFO")), end="")
     built.check_returncode()
+    foreign = find_foreign(site)
+    if foreign:
+        raise RuntimeError("the site would load from another host: " + "; ".join(foreign[:5]))
     pages = len(list(site.rglob("*.html")))
     size = sum(path.stat().st_size for path in site.rglob("*") if path.is_file()) / 1_000_000
     print(f"{pages} pages from {files} files, {size:.1f} MB, in {time.monotonic() - begun:.0f} s: {site}")

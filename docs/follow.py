@@ -111,7 +111,9 @@ def choose_pages(named: Sequence[str], everything: bool) -> list[Path]:
         return [Path(name).resolve() for name in named]
     if everything:
         return find_pages()
-    return [page for page in find_pages() if page.name == "README.md" or page.parent.name in {"get-started", "tutorials"}]
+    return [
+        page for page in find_pages() if page.name == "README.md" or page.parent.name in {"get-started", "tutorials"}
+    ]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
