@@ -50,9 +50,8 @@ def measure_sizes(environment: Path) -> dict[str, float]:
     return dict(sorted(chosen, key=lambda item: -item[1]))
 
 
-def install(wheel: Path, extra: str, tool: str, python: str, cache: Path, environment: Path) -> float:
+def install(requirement: str, tool: str, python: str, cache: Path, environment: Path) -> float:
     """Install into a new environment and return the seconds, the making of the environment aside."""
-    requirement = f"assaykit{extra} @ {wheel.as_uri()}"
     if tool == "pip":
         subprocess.run([python, "-m", "venv", str(environment)], check=True)
         command = [str(environment / "bin" / "pip"), "install", "--quiet", "--cache-dir", str(cache), requirement]
@@ -100,10 +99,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 done = measure(wheel, choice, tool, options.python, folder)
                 check(folder, choice, tool)
                 total = sum(done.sizes.values())
-                print(
-                    f"| {choice} | {tool} | {len(done.sizes)} | {total:.1f} | {done.cold_s:.1f} s | {done.warm_s:.1f} s |",
-                    flush=True,
-                )
+                times = f"{done.cold_s:.1f} s | {done.warm_s:.1f} s"
+                print(f"| {choice} | {tool} | {len(done.sizes)} | {total:.1f} | {times} |", flush=True)
                 largest = done.sizes
         print(f"\nThe ten largest packages of {choice}:\n")
         for name, size in list(largest.items())[:10]:

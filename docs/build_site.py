@@ -68,6 +68,20 @@ def find_linked(root: Path, page: Path) -> Iterator[Path]:
                 yield target
 
 
+def separate_lists(text: str) -> str:
+    """Put an empty line between a paragraph and the list below it: MkDocs needs one, a code host does not."""
+    lines: list[str] = []
+    in_fence = False
+    for line in text.splitlines():
+        before = lines[-1] if lines else ""
+        if line.lstrip().startswith("```"):
+            in_fence = not in_fence
+        elif not in_fence and line.startswith("- ") and before and not before.startswith(("- ", " ", "#", "<!--")):
+            lines.append("")
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
 def copy_pages(root: Path, to: Path) -> int:
     """Copy pages and what they link to, and return how many files that are."""
     waiting = find_pages(root)
@@ -78,9 +92,12 @@ def copy_pages(root: Path, to: Path) -> int:
             continue
         copied.add(page)
         (to / page).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(root / page, to / page)
         if page.suffix == ".md":
+            text = (root / page).read_text(encoding="utf-8")
+            (to / page).write_text(separate_lists(text), encoding="utf-8")
             waiting += find_linked(root, page)
+        else:
+            shutil.copyfile(root / page, to / page)
     return len(copied)
 
 

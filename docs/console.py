@@ -20,6 +20,7 @@ taken as names for the ids that the same command printed when it was run.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
@@ -392,10 +393,8 @@ class _Shell:
 
     def close(self) -> None:
         """End the shell and what it left running."""
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGTERM)
-        except ProcessLookupError:
-            pass
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:

@@ -1,7 +1,8 @@
 """Follow the tutorials as a newcomer would: `python -m docs.follow`.
 
 Builds the wheel, installs it with pip into an empty environment by the line of the README, runs each page from top to
-bottom in a fresh folder, and prints how many commands ran and how many printed what the page shows, times and ids aside.
+bottom in a fresh folder, and prints how many commands ran and how many printed what the page shows (times and ids
+aside).
 
     python -m docs.follow                       README, get-started and the tutorials, in a new environment
     python -m docs.follow --all                 also the guides, the concepts and the examples
@@ -54,11 +55,12 @@ def visit_pages(paths: Iterable[Path], programs: Path, folder: Path) -> list[Vis
 def describe_visit(visit: Visit) -> str:
     """Return the counts of a page, and below them every command that failed or printed something else."""
     name = visit.page.path.relative_to(ROOT)
-    lines = [
+    counts = (
         f"{name}: {len(visit.outcomes)} run, {len(visit.failed)} failed; "
         f"{len(visit.compared) - len(visit.different)} of {len(visit.compared)} outputs equal; "
         f"{sum(visit.not_run.values())} not run"
-    ]
+    )
+    lines = [counts]
     for outcome in visit.failed:
         lines.append(f"  line {outcome.command.line}: exit {outcome.exit_code}, expected {outcome.command.exit_code}")
         lines += _quote(outcome)
@@ -78,13 +80,13 @@ def describe_all(visits: Sequence[Visit]) -> str:
     reasons: Counter[str] = Counter()
     for visit in visits:
         reasons.update(visit.not_run)
-    lines = [
+    counts = (
         f"{len(visits)} pages: {sum(len(visit.outcomes) for visit in visits)} commands run, "
         f"{sum(len(visit.failed) for visit in visits)} failed; "
         f"{sum(len(visit.compared) for visit in visits)} outputs compared, "
         f"{sum(len(visit.different) for visit in visits)} different; {reasons.total()} commands not run"
-    ]
-    lines += [f"  not run: {reason} ({count})" for reason, count in reasons.most_common()]
+    )
+    lines = [counts, *(f"  not run: {reason} ({count})" for reason, count in reasons.most_common())]
     return "\n".join(lines)
 
 

@@ -13,6 +13,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +40,11 @@ def differs(shown: str, printed: str) -> bool:
 
 def run_notebook(path: Path) -> list[str]:
     """Run a notebook in a kernel of its own, and return what each code cell printed."""
-    import nbformat
-    from nbclient import NotebookClient
-
-    notebook = nbformat.read(path, as_version=4)
+    # Only the environment of the site has these.
+    notebook = import_module("nbformat").read(path, as_version=4)
+    client = import_module("nbclient").NotebookClient
     with tempfile.TemporaryDirectory() as folder:
-        NotebookClient(notebook, timeout=300, resources={"metadata": {"path": folder}}).execute()
+        client(notebook, timeout=300, resources={"metadata": {"path": folder}}).execute()
     return [shown_text(cell) for cell in notebook.cells if cell["cell_type"] == "code"]
 
 

@@ -17,7 +17,7 @@ TURNS = (
 
 def think(question: str, notes: list[str]) -> str:
     """Answer from the notes; a model would do this."""
-    return notes[0] if notes else "I do not know yet."
+    return notes[0] if notes else f"I have no note for: {question}"
 
 
 def run(memory: Memory) -> None:

@@ -21,11 +21,11 @@ from docs.console import (
     run_page,
     words_of,
 )
-
-from assay.cli.main import app
 from typer._click.core import Context
 from typer._click.exceptions import NoSuchOption, UsageError
 from typer.core import TyperGroup
+
+from assay.cli.main import app
 
 PAGES = [read_page(path) for path in find_pages()]
 COMMANDS = [
@@ -85,7 +85,8 @@ def parse(root: Any, words: list[str], place: str) -> None:
 def test_a_page_is_read_as_steps(tmp_path: Path) -> None:
     page = write_page(
         tmp_path,
-        '```python title="search.py"\nprint(1)\n```\n\n<!-- exit: 3 -->\n```console\n$ one\nfirst\n$ two \\\n  more\n```\n'
+        '```python title="search.py"\nprint(1)\n```\n\n<!-- exit: 3 -->\n'
+        "```console\n$ one\nfirst\n$ two \\\n  more\n```\n"
         "<!-- not run: needs the network -->\n```console\n$ three\n```\n",
     )
     file, block, left_out = page.steps

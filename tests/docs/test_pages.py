@@ -16,11 +16,12 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from docs import build_site, notebooks
 from docs.console import ROOT, find_pages, matches, normalise, read_page
 from docs.follow import describe_all, visit_pages
 from tests.cli.telling import Run, runner
 from tests.packaging.environments import make_environment
+
+from docs import build_site, notebooks
 
 RESULTS = (ROOT / "docs" / "results" / "memory-systems.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -106,7 +107,8 @@ def test_notebooks_are_small_and_name_no_machine() -> None:
     for path in notebooks.FOLDER.glob("*.ipynb"):
         text = path.read_text(encoding="utf-8")
         assert len(text) < 20_000
-        assert "/home/" not in text and "/tmp/" not in text
+        assert "/home/" not in text
+        assert "/tmp/" not in text
         assert json.loads(text)["metadata"].keys() == {"kernelspec", "language_info"}
 
 
@@ -158,6 +160,12 @@ def test_a_page_that_loads_from_another_host_is_found(tmp_path: Path) -> None:
     ]
 
 
+def test_a_list_below_a_paragraph_becomes_a_list_on_the_site() -> None:
+    page = "**Rule.**\n- a\n- b\n  more\n\n```\nx\n- y\n```\n\ntext\n- z\n"
+    expected = "**Rule.**\n\n- a\n- b\n  more\n\n```\nx\n- y\n```\n\ntext\n\n- z\n"
+    assert build_site.separate_lists(page) == expected
+
+
 def test_every_page_of_the_docs_is_on_the_site() -> None:
     on_site = {ROOT / page for page in build_site.find_pages(ROOT)}
     assert sorted(set((ROOT / "docs").rglob("*.md")) - on_site) == []
@@ -206,7 +214,8 @@ def test_the_command_of_the_container_starts_in_a_fresh_environment(wheel: Path,
             capture_output=True,
             check=False,
         ).returncode:
-            assert server.poll() is None and time.monotonic() < deadline
+            assert server.poll() is None
+            assert time.monotonic() < deadline
             time.sleep(1)
         with pytest.raises(urllib.error.HTTPError, match="401"):
             urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10)
