@@ -66,7 +66,8 @@ def install(requirement: str, tool: str, python: str, cache: Path, environment: 
 def measure(wheel: Path, choice: str, tool: str, python: str, folder: Path) -> Install:
     """Install one choice twice, with an empty and with a filled cache."""
     place = folder / f"{choice}-{tool}"
-    times = [install(wheel, CHOICES[choice], tool, python, place / "cache", place / name) for name in ("cold", "warm")]
+    requirement = f"assaykit{CHOICES[choice]} @ {wheel.as_uri()}"
+    times = [install(requirement, tool, python, place / "cache", place / name) for name in ("cold", "warm")]
     sizes = measure_sizes(place / "warm")
     return Install(choice, tool, times[0], times[1], sizes)
 
