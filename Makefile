@@ -5,6 +5,7 @@
 #   make local-llm   a real model on loopback      make test-llm   judges and pipeline against it
 #   make lock    refresh locks/         make clean   forget everything made here
 #   make test-integrations   adapters of frameworks and vector stores
+#   make site    the documentation as pages with a search, in build/site
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -15,15 +16,18 @@ PEERS := $(BENCH)/.ready
 # Frameworks and stores that have adapters live in one too.
 INTEGRATIONS := build/integrations-venv
 ADAPTED := $(INTEGRATIONS)/.ready
+# So does what builds the documentation site.
+SITE := build/site-venv
+PAGES := $(SITE)/.ready
 COMPILE := $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-header --no-annotate --universal --python-version 3.11
 # Loops write to files of their own; two workers because two cores are what we promise for.
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pytest lint types bench soak docs local-llm test-llm test-integrations lock clean
+.PHONY: help demo test pytest lint types bench soak docs site local-llm test-llm test-integrations lock clean
 
 help:
-	@sed -n '2,7s/^# *//p' Makefile
+	@sed -n '2,8s/^# *//p' Makefile
 
 $(READY): locks/dev.txt locks/uv.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Assay needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.11 ...") if sys.version_info < (3, 11) else None'
@@ -110,6 +114,18 @@ test-llm: $(READY)
 docs: $(READY)
 	@$(BIN)/python -m docs.generate
 
+# Notebooks are run first: what they print has to be what they show.
+site: $(PAGES)
+	@$(SITE)/bin/python -m docs.notebooks
+	@$(SITE)/bin/python -m docs.build_site
+
+$(PAGES): locks/site.txt $(READY)
+	@echo "Making the environment of the site in $(SITE) (once)"
+	@$(PYTHON) -m venv $(SITE)
+	@VIRTUAL_ENV=$(CURDIR)/$(SITE) $(BIN)/uv pip install --quiet --compile-bytecode --require-hashes -r locks/site.txt
+	@VIRTUAL_ENV=$(CURDIR)/$(SITE) $(BIN)/uv pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
 # Frameworks and vector stores behind `assay run --system chroma:...` and the like; 2 GB, installed
 # once. Warnings are shown and are no errors: most are of those packages.
 test-integrations: $(READY) $(ADAPTED)
@@ -136,6 +152,7 @@ lock: $(READY)
 	@$(COMPILE) --extra all --group dev -o locks/dev.txt pyproject.toml
 	@$(COMPILE) --extra memory --extra postgres --group dev --group bench -o locks/bench.txt pyproject.toml
 	@$(COMPILE) --extra memory --extra postgres --group dev --group integrations -o locks/integrations.txt pyproject.toml
+	@$(COMPILE) --extra memory --group site -o locks/site.txt pyproject.toml
 
 clean:
 	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,433 @@
+"""Console blocks of the documentation: find them, run them in a fresh folder, compare what they print.
+
+A page is read as a list of steps, in order:
+
+- a fence of `console` holds commands (`$ ...`) and, below each, what it printed. A line `...` stands for any lines;
+- a fence with `title="NAME"` is a file that the reader saves under that name.
+
+A comment right above a fence says what is special about it:
+
+- `<!-- not run: REASON -->`: the commands need something that a fresh folder does not have;
+- `<!-- exit: 1 -->`: the last command of the block ends with this code; every other command has to end with 0;
+- `<!-- files of: PAGE.md -->`: the files of another page of the same folder are there as well;
+- `<!-- output: sketch -->`: what is printed is shortened or differs from machine to machine, and is not compared. So it
+  is in guides and concepts, unless `<!-- output: exact -->` stands there.
+
+All commands of a page run in one shell, so that variables and servers in the background stay; those of an example run
+in a copy of its folder. Ids that a page shows are
+taken as names for the ids that the same command printed when it was run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+MARK = "\x1e"
+"""Begins the lines that the shell writes between two commands."""
+ELSEWHERE = {"docs/guides/use-a-cluster.md": "tests/docs/test_cluster_guide.py"}
+"""Pages whose commands are run by a test of their own."""
+REASONS = frozenset(
+    {
+        "asks a person",
+        "installs a package into the environment",
+        "needs Docker or Podman",
+        "needs Jupyter",
+        "needs a PostgreSQL server",
+        "needs a dataset of yours",
+        "needs a framework or a vector store",
+        "needs a model of yours",
+        "needs a model server",
+        "needs a question of yours",
+        "needs a run of a system that answers",
+        "needs a server that runs",
+        "needs a service of yours",
+        "needs a store in use",
+        "needs a store with many answered questions",
+        "needs a system of yours",
+        "needs a system that answers",
+        "needs an MCP server of yours",
+        "needs an export of another tool",
+        "needs another program",
+        "needs documents of yours",
+        "needs judged answers of yours",
+        "needs notes of yours",
+        "needs public data",
+        "needs searches of use",
+        "needs the file of examples/my-memory, which runs it",
+        "needs the network",
+        "needs traces of yours",
+        "runs with data in the tutorial of RAG engineers",
+        "serves until it is stopped",
+        "takes minutes",
+        "the environment that runs this page is already installed",
+    }
+)
+"""Why a block may be left out."""
+_SKETCHED = frozenset({"guides", "concepts"})
+_COMMENT = re.compile(r"<!-- (not run|exit|files of|output): (.+?) -->")
+_FENCE = re.compile(r'```(\w*)(?: title="([^"]+)")?')
+_ID = re.compile(r"\b[a-z]{1,2}_[0-9A-Za-z]{4,40}(?:\.\.\.)?")
+_CHANGING = (
+    (re.compile(r"\bsha256:[0-9a-f]+(?:\.\.\.)?"), "sha256:HASH"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|\+00:00)?)?"), "TIME"),
+    (re.compile(r"\b\d[\d,.]*(?: |\b)(?:ms|s|min|hours?|days?|KB|MB|GB|tokens/s)\b"), "AMOUNT"),
+    (re.compile(r"\b[0-9a-f]{12,}\b"), "HASH"),
+    (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:PORT"),
+)
+"""What two runs of one command print differently, and what stands for it."""
+
+
+class PageError(Exception):
+    """A page has a console block that cannot be read."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Command:
+    """One command of a page and what the page says it prints."""
+
+    line: int
+    text: str
+    shown: tuple[str, ...]
+    exit_code: int
+    compared: bool
+    """Whether `shown` is the whole of what is printed."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Block:
+    """A fence of console commands."""
+
+    line: int
+    commands: tuple[Command, ...]
+    reason: str
+    """Why it is not run; empty when it is."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PageFile:
+    """A file that the page asks the reader to save."""
+
+    name: str
+    content: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Page:
+    """The steps of one page."""
+
+    path: Path
+    steps: tuple[Block | PageFile, ...]
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The console blocks, in order."""
+        return tuple(step for step in self.steps if isinstance(step, Block))
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """The commands that are run."""
+        return tuple(command for block in self.blocks if not block.reason for command in block.commands)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What one command did."""
+
+    command: Command
+    exit_code: int | None
+    """None when it never ended."""
+    printed: tuple[str, ...]
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it ended as the page says."""
+        return self.exit_code == self.command.exit_code
+
+    @property
+    def equal(self) -> bool:
+        """Whether it printed what the page shows, times and ids aside."""
+        return matches(normalise(self.command.shown), normalise(self.printed))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Visit:
+    """A page that was run from top to bottom."""
+
+    page: Page
+    outcomes: tuple[Outcome, ...]
+    not_run: Mapping[str, int] = field(default_factory=dict)
+    """Commands that were not run, by reason."""
+
+    @property
+    def failed(self) -> tuple[Outcome, ...]:
+        """Commands that ended otherwise than the page says."""
+        return tuple(outcome for outcome in self.outcomes if not outcome.succeeded)
+
+    @property
+    def compared(self) -> tuple[Outcome, ...]:
+        """Commands whose output is on the page in full."""
+        return tuple(outcome for outcome in self.outcomes if outcome.command.compared)
+
+    @property
+    def different(self) -> tuple[Outcome, ...]:
+        """Of those, the ones that printed something else."""
+        return tuple(outcome for outcome in self.compared if not outcome.equal)
+
+
+def find_pages() -> list[Path]:
+    """Return every page that may hold console blocks."""
+    folders = ("docs/get-started", "docs/guides", "docs/tutorials", "docs/concepts", "examples")
+    found = [page for folder in folders for page in sorted((ROOT / folder).rglob("*.md"))]
+    return [ROOT / "README.md", *(page for page in found if str(page.relative_to(ROOT)) not in ELSEWHERE)]
+
+
+def read_page(path: Path) -> Page:
+    """Read the steps of a page; raises `PageError` when a block cannot be read."""
+    steps: list[Block | PageFile] = []
+    lines = path.read_text(encoding="utf-8").splitlines()
+    number = 0
+    while number < len(lines):
+        opening = _FENCE.match(lines[number])
+        if opening is None:
+            number += 1
+            continue
+        end = next((place for place in range(number + 1, len(lines)) if lines[place].startswith("```")), None)
+        if end is None:
+            raise PageError(f"{path.name}:{number + 1}: this fence has no end")
+        marks = _marks_above(lines, number)
+        if "files of" in marks:
+            steps += [step for step in read_page(path.parent / marks["files of"]).steps if isinstance(step, PageFile)]
+        if opening[2]:
+            steps.append(PageFile(name=opening[2], content="\n".join(lines[number + 1 : end]) + "\n"))
+        elif opening[1] == "console":
+            steps.append(_read_block(path, lines, number + 1, end, marks))
+        number = end + 1
+    return Page(path=path, steps=tuple(steps))
+
+
+def _marks_above(lines: list[str], fence: int) -> dict[str, str]:
+    """Return the comments that stand directly above a fence."""
+    marks: dict[str, str] = {}
+    for line in reversed(lines[:fence]):
+        mark = _COMMENT.fullmatch(line.strip())
+        if mark is None:
+            break
+        marks[mark[1]] = mark[2]
+    return marks
+
+
+def _read_block(path: Path, lines: list[str], begin: int, end: int, marks: Mapping[str, str]) -> Block:
+    commands: list[tuple[int, str, list[str]]] = []
+    number = begin
+    while number < end:
+        line = lines[number]
+        if line.startswith("$ "):
+            first, text = number, line[2:]
+            while text.endswith("\\") and number + 1 < end:
+                number += 1
+                text += "\n" + lines[number]
+            commands.append((first + 1, text, []))
+        elif commands:
+            commands[-1][2].append(line)
+        elif line.strip():
+            raise PageError(f"{path.name}:{number + 1}: a console block begins with a command ('$ ...')")
+        number += 1
+    expected = int(marks.get("exit", "0"))
+    whole = marks.get("output", "sketch" if path.parent.name in _SKETCHED else "exact") == "exact"
+    return Block(
+        line=begin,
+        reason=marks.get("not run", ""),
+        commands=tuple(
+            Command(
+                line=line,
+                text=text,
+                shown=tuple(shown),
+                exit_code=expected if place == len(commands) - 1 else 0,
+                compared=whole and bool(shown),
+            )
+            for place, (line, text, shown) in enumerate(commands)
+        ),
+    )
+
+
+def normalise(lines: tuple[str, ...]) -> list[str]:
+    """Return lines without what differs between two runs: ids, times, hashes, widths of columns."""
+    found: list[str] = []
+    for line in lines:
+        text = _ID.sub("ID", line)
+        for pattern, name in _CHANGING:
+            text = pattern.sub(name, text)
+        text = re.sub(r"[-─━]{3,}", "---", text)
+        found.append(" ".join(text.split()))
+    while found and not found[-1]:
+        found.pop()
+    return found
+
+
+def matches(shown: list[str], printed: list[str]) -> bool:
+    """Whether printed lines are the shown ones, where a line `...` stands for any number of lines."""
+    parts: list[list[str]] = [[]]
+    for line in shown:
+        if line == "...":
+            parts.append([])
+        else:
+            parts[-1].append(line)
+    if len(parts) == 1:
+        return shown == printed
+    if printed[: len(parts[0])] != parts[0]:
+        return False
+    place = len(parts[0])
+    for part in parts[1:-1]:
+        starts = (start for start in range(place, len(printed)) if printed[start : start + len(part)] == part)
+        found = next(starts, None)
+        if found is None:
+            return False
+        place = found + len(part)
+    last = parts[-1]
+    return len(printed) - len(last) >= place and printed[len(printed) - len(last) :] == last
+
+
+def run_page(page: Page, folder: Path, bin_folder: Path, *, seconds: float = 600) -> Visit:
+    """Run a page from top to bottom in an empty folder, with the programs of one environment first on the path."""
+    shell = _Shell(folder, bin_folder)
+    if page.path.is_relative_to(ROOT / "examples"):
+        shutil.copytree(page.path.parent, shell.folder, dirs_exist_ok=True)
+    outcomes: list[Outcome] = []
+    not_run: dict[str, int] = {}
+    names: dict[str, str] = {}
+    try:
+        for step in page.steps:
+            if isinstance(step, PageFile):
+                target = shell.folder / step.name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(step.content, encoding="utf-8")
+            elif step.reason:
+                not_run[step.reason] = not_run.get(step.reason, 0) + len(step.commands)
+            else:
+                for command in step.commands:
+                    outcome = shell.run(command, names, seconds)
+                    names |= _pair_ids(command.shown, outcome.printed)
+                    outcomes.append(outcome)
+    finally:
+        shell.close()
+    return Visit(page=page, outcomes=tuple(outcomes), not_run=not_run)
+
+
+def _pair_ids(shown: tuple[str, ...], printed: tuple[str, ...]) -> dict[str, str]:
+    """Return the ids that were printed by the ids that the page shows in their places."""
+    there, here = (list(dict.fromkeys(_ID.findall("\n".join(lines)))) for lines in (shown, printed))
+    return dict(zip(there, here, strict=False))
+
+
+class _Shell:
+    """One bash with a home of its own, which ends with everything that it started."""
+
+    def __init__(self, folder: Path, bin_folder: Path) -> None:
+        self.folder = folder / "work"
+        home = folder / "home"
+        for place in (self.folder, home):
+            place.mkdir(parents=True)
+        self._output = folder / "output.txt"
+        with self._output.open("wb") as output:
+            self._process = subprocess.Popen(
+                ["bash", "--norc", "--noprofile"],
+                cwd=self.folder,
+                env=_environment(home, bin_folder),
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self._read = 0
+
+    def run(self, command: Command, names: Mapping[str, str], seconds: float) -> Outcome:
+        """Run one command, with the ids of this run in the place of those on the page."""
+        text = _ID.sub(lambda found: names.get(found[0], found[0]), command.text)
+        if self._process.stdin is None:
+            raise AssertionError("bash was started with a pipe as its input")
+        # A command must not read the commands that follow it, hence its own empty input.
+        script = f"{{ {text}\n}} < /dev/null; printf '\\n{MARK}%s\\n' $?\n"
+        self._process.stdin.write(script.encode())
+        self._process.stdin.flush()
+        printed, code = self._wait(seconds)
+        lines = tuple(printed.replace(f"{self.folder}/", "").replace(str(self.folder), ".").splitlines())
+        return Outcome(command=command, exit_code=code, printed=lines)
+
+    def _wait(self, seconds: float) -> tuple[str, int | None]:
+        """Return what was printed since the last command and the exit code; None when time is up."""
+        watch = subprocess.Popen(
+            ["timeout", str(seconds), "tail", "-n", "+1", "-f", "--retry", str(self._output)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        if watch.stdout is None:
+            raise AssertionError("tail was started with a pipe as its output")
+        watch_output = watch.stdout
+        content = b""
+        try:
+            while True:
+                piece = os.read(watch_output.fileno(), 65536)
+                content += piece
+                text = content[self._read :].decode("utf-8", "replace")
+                mark = re.search(f"\n{MARK}([0-9]+)\n", text)
+                if mark:
+                    self._read = len(content)
+                    return text[: mark.start()], int(mark[1])
+                if not piece:
+                    self._read = len(content)
+                    return text, None
+        finally:
+            watch.kill()
+            watch.wait()
+            watch_output.close()
+
+    def close(self) -> None:
+        """End the shell and what it left running."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGTERM)
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            self._process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+
+def _environment(home: Path, bin_folder: Path) -> dict[str, str]:
+    """Return what a new user's shell has: no setting of Assay, a plain terminal, 100 columns."""
+    return {
+        "PATH": f"{bin_folder}:{os.environ.get('PATH', '/usr/bin:/bin')}",
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        "TERM": "dumb",
+        "NO_COLOR": "1",
+        "COLUMNS": "100",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+def words_of(command: str) -> Iterator[list[str]]:
+    """Yield the words of every call of `assay` in a command line."""
+    lexer = shlex.shlex(command.replace("\\\n", " "), posix=True, punctuation_chars="|&;<>()")
+    lexer.whitespace_split = True
+    lexer.commenters = "#"
+    call: list[str] = []
+    for word in [*lexer, ";"]:
+        if set(word) <= set("|&;()<>"):
+            if call[:1] == ["assay"]:
+                yield call
+            call = ["(redirection)"] if set(word) <= set("<>") else []
+        else:
+            call.append(word)

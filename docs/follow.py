@@ -1,0 +1,140 @@
+"""Follow the tutorials as a newcomer would: `python -m docs.follow`.
+
+Builds the wheel, installs it with pip into an empty environment by the line of the README, runs each page from top to
+bottom in a fresh folder, and prints how many commands ran and how many printed what the page shows (times and ids
+aside).
+
+    python -m docs.follow                       README, get-started and the tutorials, in a new environment
+    python -m docs.follow --all                 also the guides, the concepts and the examples
+    python -m docs.follow PAGE...               these pages
+    python -m docs.follow --here ...            with the environment that runs this program
+    python -m docs.follow --write PAGE          put what was printed into the page (blocks with a `...` line are left)
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from docs.console import ROOT, Outcome, Visit, find_pages, read_page, run_page
+
+EXTRAS = "memory,serve,mcp"
+"""What the tutorials need; README's own line installs the first of them."""
+
+
+def install_wheel(folder: Path) -> Path:
+    """Build the wheel, install it into a new environment with pip, and return the folder of its programs."""
+    wheels = folder / "wheels"
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
+    programs = folder / "venv" / "bin"
+    install = [str(programs / "pip"), "install", "--quiet", "--find-links", str(wheels), f"assaykit[{EXTRAS}]"]
+    subprocess.run(install, cwd=folder, check=True)
+    return programs
+
+
+def visit_pages(paths: Iterable[Path], programs: Path, folder: Path) -> list[Visit]:
+    """Run pages one after the other, each in a folder of its own, and say how each went."""
+    visits: list[Visit] = []
+    for number, path in enumerate(paths):
+        page = read_page(path)
+        if not page.blocks:
+            continue
+        visit = run_page(page, folder / str(number), programs)
+        visits.append(visit)
+        print(describe_visit(visit), flush=True)
+    return visits
+
+
+def describe_visit(visit: Visit) -> str:
+    """Return the counts of a page, and below them every command that failed or printed something else."""
+    name = visit.page.path.relative_to(ROOT)
+    counts = (
+        f"{name}: {len(visit.outcomes)} run, {len(visit.failed)} failed; "
+        f"{len(visit.compared) - len(visit.different)} of {len(visit.compared)} outputs equal; "
+        f"{sum(visit.not_run.values())} not run"
+    )
+    lines = [counts]
+    for outcome in visit.failed:
+        lines.append(f"  line {outcome.command.line}: exit {outcome.exit_code}, expected {outcome.command.exit_code}")
+        lines += _quote(outcome)
+    for outcome in visit.different:
+        if outcome.succeeded:
+            lines.append(f"  line {outcome.command.line}: printed something else")
+            lines += _quote(outcome)
+    return "\n".join(lines)
+
+
+def _quote(outcome: Outcome) -> list[str]:
+    return [f"    $ {outcome.command.text}", *(f"    {line}" for line in outcome.printed[-30:])]
+
+
+def describe_all(visits: Sequence[Visit]) -> str:
+    """Return the counts of all pages together, and why commands were not run."""
+    reasons: Counter[str] = Counter()
+    for visit in visits:
+        reasons.update(visit.not_run)
+    counts = (
+        f"{len(visits)} pages: {sum(len(visit.outcomes) for visit in visits)} commands run, "
+        f"{sum(len(visit.failed) for visit in visits)} failed; "
+        f"{sum(len(visit.compared) for visit in visits)} outputs compared, "
+        f"{sum(len(visit.different) for visit in visits)} different; {reasons.total()} commands not run"
+    )
+    lines = [counts, *(f"  not run: {reason} ({count})" for reason, count in reasons.most_common())]
+    return "\n".join(lines)
+
+
+def write_outputs(visit: Visit) -> int:
+    """Put what was printed below its commands, and return how many outputs changed."""
+    lines = visit.page.path.read_text(encoding="utf-8").splitlines()
+    changed = 0
+    for outcome in reversed(visit.different):
+        if "..." in outcome.command.shown:
+            continue
+        begin = outcome.command.line + outcome.command.text.count("\n")
+        printed = list(outcome.printed)
+        while printed and not printed[-1].strip():
+            printed.pop()
+        lines[begin : begin + len(outcome.command.shown)] = [line.rstrip() for line in printed]
+        changed += 1
+    visit.page.path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return changed
+
+
+def choose_pages(named: Sequence[str], everything: bool) -> list[Path]:
+    """Return the pages to run."""
+    if named:
+        return [Path(name).resolve() for name in named]
+    if everything:
+        return find_pages()
+    return [
+        page for page in find_pages() if page.name == "README.md" or page.parent.name in {"get-started", "tutorials"}
+    ]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; returns 1 when a command failed or printed something else."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("pages", nargs="*")
+    parser.add_argument("--all", action="store_true", help="also guides, concepts and examples")
+    parser.add_argument("--here", action="store_true", help="use the environment that runs this program")
+    parser.add_argument("--write", action="store_true", help="put what was printed into the pages")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        programs = Path(sys.executable).parent if options.here else install_wheel(Path(folder) / "install")
+        visits = visit_pages(choose_pages(options.pages, options.all), programs, Path(folder))
+    if options.write:
+        print(f"{sum(map(write_outputs, visits))} outputs written")
+        return 0
+    print(describe_all(visits))
+    return 1 if any(visit.failed or visit.different for visit in visits) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
