@@ -256,6 +256,7 @@ def _generation_as_json(found: Generated, to: Path) -> dict[str, Any]:
         "source": found.source,
         "parts": found.parts,
         "thrown_away": found.thrown_away,
+        "reasons": dict(found.reasons),
         "taken": dict(found.taken),
         "skipped": dict(found.skipped),
     }
@@ -274,7 +275,8 @@ def _generation_lines(found: Generated, to: Path) -> Iterator[str]:
     if found.skipped:
         yield f"Files skipped, because Assay does not read them as documents: {_kinds(found.skipped)}."
     if found.thrown_away:
-        yield f"{found.thrown_away:,} replies could not be used: none came, or what was quoted does not stand there."
+        reasons = ", ".join(f"{reason} {count:,}" for reason, count in found.reasons.items())
+        yield f"Drafts that could not be used: {found.thrown_away:,} ({reasons})."
     yield f"None of them counts until it was labelled: assay label {to}"
 
 
