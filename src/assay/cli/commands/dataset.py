@@ -297,7 +297,7 @@ FormatOption = Annotated[
     typer.Option(
         "--format",
         metavar="KIND",
-        help="golden, anchored, beir, trec, ragas, longmemeval or parquet; default: as it looks.",
+        help="golden, anchored, beir, trec, ragas, questions, longmemeval or parquet; default: as it looks.",
     ),
 ]
 WriteOption = Annotated[
@@ -305,14 +305,20 @@ WriteOption = Annotated[
     typer.Option(
         "--format",
         metavar="KIND",
-        help="golden, golden-files, golden-lines, anchored, beir, trec, ragas, longmemeval or parquet.",
+        help="golden, golden-files, golden-lines, anchored, beir, trec, ragas, questions, longmemeval or parquet.",
     ),
 ]
 SplitOption = Annotated[
     str | None, typer.Option("--split", metavar="NAME", help="Which judgments of a BEIR folder, such as test.")
 ]
 VaultOption = Annotated[
-    Path | None, typer.Option("--vault", metavar="FOLDER", help="The notes of anchored cases; default: beside them.")
+    Path | None,
+    typer.Option(
+        "--vault",
+        "--docs",
+        metavar="FOLDER",
+        help="The documents of anchored cases or of a table of questions; default: beside them.",
+    ),
 ]
 QrelsOption = Annotated[
     Path | None, typer.Option("--qrels", metavar="FILE", help="The judgments, where PATH is a file of topics.")
