@@ -173,10 +173,14 @@ class GenerateOptions:
     """None: as the folder is called."""
     per_document: int = 3
     most: int = 100
+    most_characters: int | None = None
+    """Take a sample of the documents with so many characters at most; None: take all of them."""
 
     def __post_init__(self) -> None:
         if self.per_document < 1 or self.most < 1:
             raise BadValue(f"{self.per_document} a document, {self.most} in all", remedy="Ask for one or more.")
+        if self.most_characters is not None and self.most_characters < 1:
+            raise BadValue(f"a sample of {self.most_characters} characters", remedy="Ask for one or more.")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -196,13 +200,17 @@ class Generated:
     """Documents by suffix."""
     skipped: Mapping[str, int]
     """Files that are not documents, by suffix."""
+    unreadable: Mapping[str, str]
+    """Documents that could not be read, by path, with the reason."""
+    left_out: int
+    """Documents that are not in the sample."""
 
 
 def generate(path: Path, options: GenerateOptions | None = None, *, model: ChatModel | None = None) -> Generated:
     """Question and anchor candidates from a folder of documents, or from one of them."""
     options = options or GenerateOptions()
-    files = _files(path)
-    documents = _documents(path, files)
+    corpus = read_corpus(path)
+    documents = choose_sample(corpus.documents, options.most_characters)
     made = _by_rules(documents, options) if model is None else _by_model(documents, options, model)
     if not made.parts:
         raise NothingMeasured(
@@ -226,8 +234,10 @@ def generate(path: Path, options: GenerateOptions | None = None, *, model: ChatM
         parts=made.parts,
         thrown_away=sum(made.reasons.values()),
         reasons=made.reasons,
-        taken=count_by_kind(files.taken),
-        skipped=count_by_kind(files.skipped),
+        taken=count_by_kind([document.rel_path for document in documents]),
+        skipped=count_by_kind(corpus.skipped),
+        unreadable=corpus.unreadable,
+        left_out=len(corpus.documents) - len(documents),
     )
 
 
@@ -284,6 +294,62 @@ def _by_model(documents: Sequence[Document], options: GenerateOptions, model: Ch
     return _Questions(kept, len(parts), {"no usable reply": lost} if lost else {})
 
 
+class Corpus(NamedTuple):
+    """What lies at a path."""
+
+    documents: tuple[Document, ...]
+    skipped: tuple[Path, ...]
+    """Files that are not documents."""
+    unreadable: Mapping[str, str]
+    """Documents that could not be read, by path, with the reason."""
+
+    @property
+    def characters(self) -> int:
+        """Of all documents."""
+        return sum(len(document.text) for document in self.documents)
+
+
+def read_corpus(path: Path) -> Corpus:
+    """The documents at a path; one that cannot be read does not keep the others from being read."""
+    files = _files(path)
+    root = path if path.is_dir() else path.parent
+    documents: list[Document] = []
+    unreadable: dict[str, str] = {}
+    for file in files.taken:
+        try:
+            documents.append(read_note(file, root))
+        except InputError as problem:
+            unreadable[file.relative_to(root).as_posix()] = problem.message
+    if not documents:
+        raise NothingMeasured(
+            f"{path} holds no document that Assay can read{_describe_rest(files.skipped, unreadable)}",
+            remedy=f"Name a folder with documents of these kinds: {', '.join(sorted(KINDS))}.",
+        )
+    return Corpus(tuple(documents), files.skipped, unreadable)
+
+
+def _describe_rest(skipped: Sequence[Path], unreadable: Mapping[str, str]) -> str:
+    counts = ", ".join(f"{count:,} {kind}" for kind, count in count_by_kind(skipped).items())
+    first = next(iter(unreadable.values()), "")
+    return "; ".join(["", *filter(None, [f"it has {counts}" if counts else "", first])])
+
+
+def choose_sample(documents: Sequence[Document], most_characters: int | None) -> list[Document]:
+    """Documents with so many characters at most: the same ones every time, spread over the folder, in its order."""
+    if most_characters is None:
+        return list(documents)
+    left = most_characters
+    chosen: set[str] = set()
+    for document in sorted(documents, key=lambda item: hashlib.sha256(item.id.encode()).digest()):
+        if len(document.text) <= left:
+            left -= len(document.text)
+            chosen.add(document.id)
+    if not chosen:
+        shortest = min(len(document.text) for document in documents)
+        raise BadValue(f"no document has at most {most_characters:,} characters", remedy=f"Allow {shortest:,} or more.")
+    return [document for document in documents if document.id in chosen]
+
+
 def _files(path: Path) -> NoteFiles:
     if path.is_dir():
         return list_notes(path)
@@ -294,11 +360,6 @@ def _files(path: Path) -> NoteFiles:
             f"{path.name} is not a document that Assay reads", remedy=f"Give one of these kinds: {', '.join(KINDS)}."
         )
     return NoteFiles(taken=(path,), skipped=())
-
-
-def _documents(path: Path, files: NoteFiles) -> list[Document]:
-    root = path if path.is_dir() else path.parent
-    return [read_note(file, root) for file in files.taken]
 
 
 def _choose_sections(parts: list[KeySection], options: GenerateOptions) -> Iterator[KeySection]:

@@ -79,6 +79,14 @@ BuildSeedOption = Annotated[int, typer.Option("--seed", help="Of what is drawn."
 PerOption = Annotated[int, typer.Option("--per-document", metavar="N", help="Questions from one document at most.")]
 BuiltinOption = Annotated[bool, typer.Option("--builtin", help="Ask no model, also where one is configured.")]
 MostOption = Annotated[int, typer.Option("--most", metavar="N", help="Questions in all at most.")]
+MostCharactersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--most-characters",
+        metavar="N",
+        help="Take a sample of the documents, with N characters at most; default: all.",
+    ),
+]
 
 
 TracesDatasetArgument = Annotated[
@@ -119,10 +127,16 @@ def register_build(group: typer.Typer) -> None:
         per_document: PerOption = 3,
         most: MostOption = 100,
         builtin: BuiltinOption = False,
+        most_characters: MostCharactersOption = None,
     ) -> None:
         """Make questions with gold anchors from documents; a question counts only after it was labelled by hand."""
         _refuse_what_is_there(to)
-        options = GenerateOptions(name=name or _name_of_folder(to), per_document=per_document, most=most)
+        options = GenerateOptions(
+            name=name or _name_of_folder(to),
+            per_document=per_document,
+            most=most,
+            most_characters=most_characters,
+        )
         found = _generate(surface, path, options, builtin=builtin)
         export_dataset(found.dataset, to, kind="anchored")
         surface.result(_generation_as_json(found, to), "\n".join(_generation_lines(found, to)))
@@ -259,6 +273,8 @@ def _generation_as_json(found: Generated, to: Path) -> dict[str, Any]:
         "reasons": dict(found.reasons),
         "taken": dict(found.taken),
         "skipped": dict(found.skipped),
+        "unreadable": dict(found.unreadable),
+        "left_out": found.left_out,
     }
 
 
@@ -274,6 +290,10 @@ def _generation_lines(found: Generated, to: Path) -> Iterator[str]:
     yield f"Documents read: {_kinds(found.taken)}."
     if found.skipped:
         yield f"Files skipped, because Assay does not read them as documents: {_kinds(found.skipped)}."
+    for path, reason in list(found.unreadable.items())[:5]:
+        yield f"Not read: {path}: {reason}"
+    if found.left_out:
+        yield f"Documents that are not in the sample: {found.left_out:,}."
     if found.thrown_away:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in found.reasons.items())
         yield f"Drafts that could not be used: {found.thrown_away:,} ({reasons})."
