@@ -342,6 +342,7 @@ def test_every_built_in_format_is_registered() -> None:
         "beir",
         "trec",
         "ragas",
+        "questions",
         "longmemeval",
         "parquet",
     )

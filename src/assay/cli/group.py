@@ -123,6 +123,10 @@ COMMANDS: Mapping[str, tuple[Entry, ...]] = {
         Entry("learn", "See, approve and take back what was learned from use."),
     ),
     "Evaluation": (
+        Entry(
+            "start",
+            "Go from your documents to questions, a dataset, a first run, a baseline and a gate; goes on where it was.",
+        ),
         Entry("dataset", "Bring in, check, split and write golden datasets."),
         Entry("traces", "Bring in traces of other systems, check them, let scores leave."),
         Entry("run", "Run systems over a dataset and measure them; every case is kept, so a stopped run can go on."),

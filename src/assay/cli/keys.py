@@ -1,8 +1,9 @@
-"""Single keys: from a terminal as they are pressed, from a pipe or file one character after the other."""
+"""Single keys and lines: from a terminal as they are pressed, from a pipe or file one character after the other."""
 
 from __future__ import annotations
 
 import os
+import sys
 import termios
 import tty
 from collections.abc import Iterator
@@ -11,6 +12,23 @@ from typing import TextIO
 
 END_OF_INPUT = "\x04"
 """What Ctrl-D sends while a terminal gives single keys."""
+
+
+def read_line(source: TextIO, prompt: str) -> str:
+    """A whole line, typed after a prompt where somebody sits at a terminal; keys may be read before and after it."""
+    if not source.isatty():
+        return source.readline().strip()
+    descriptor = source.fileno()
+    before = termios.tcgetattr(descriptor)
+    try:
+        lines = termios.tcgetattr(descriptor)
+        lines[3] |= termios.ICANON | termios.ECHO
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, lines)
+        sys.stderr.write(prompt)
+        sys.stderr.flush()
+        return source.readline().strip()
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
 
 
 @contextmanager

@@ -32,7 +32,8 @@
 - `harvesting`: a dataset from logged use.
 - `labelling`: labels given by people.
 - `search_cases`: searches of the log as cases of a dataset.
-- `question_generation`: questions generated from documents.
+- `proposals`: questions proposed from documents by rule.
+- `question_generation`: questions generated from documents, by rule or by a model.
 - `simulation`: learning from feedback, simulated.
 - `tuning`: tuning fusion on logged lists.
 """

@@ -164,6 +164,8 @@ class Pressed(StrEnum):
     GRADE = "grade"
     SKIP = "skip"
     UNDO = "undo"
+    REWORD = "reword"
+    """The question of the case is asked in other words from now on."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -176,9 +178,17 @@ class Label:
     at: datetime
     pressed: Pressed
     grade: int | None = None
+    wording: str | None = None
+    """The question in other words; the original ones where it is empty."""
 
     def __post_init__(self) -> None:
         require(self, values.short_label, "case_id", "document_id", "annotator")
+        allow(self, values.text, "wording")
+        if (self.wording is not None) != (self.pressed is Pressed.REWORD):
+            raise MalformedFile(
+                f"a line says {self.pressed} with the wording {self.wording!r}",
+                remedy="Only a reworded question has a wording.",
+            )
         require(self, values.moment, "at")
         require(self, one_of(Pressed), "pressed")
         allow(self, values.count, "grade")
@@ -201,11 +211,25 @@ class LabelJournal:
         self.path = path
         self._clock = clock
 
-    def add(self, key: tuple[str, str], annotator: str, pressed: Pressed, grade: int | None = None) -> Label:
+    def add(
+        self,
+        key: tuple[str, str],
+        annotator: str,
+        pressed: Pressed,
+        grade: int | None = None,
+        *,
+        wording: str | None = None,
+    ) -> Label:
         """Write one key press down; it is on the disk when this returns."""
         case, document = key
         label = Label(
-            case_id=case, document_id=document, annotator=annotator, at=self._clock.now(), pressed=pressed, grade=grade
+            case_id=case,
+            document_id=document,
+            annotator=annotator,
+            at=self._clock.now(),
+            pressed=pressed,
+            grade=grade,
+            wording=wording,
         )
         line = json.dumps(_label_fields(label), ensure_ascii=False, allow_nan=False).encode() + b"\n"
         with writing(self.path):
@@ -249,6 +273,8 @@ def standing(labels: Iterable[Label]) -> dict[str, dict[tuple[str, str], Label]]
     """By annotator and pair: the last label that was not undone."""
     pressed: dict[str, list[Label]] = {}
     for label in labels:
+        if label.pressed is Pressed.REWORD:
+            continue  # says nothing about the pair; `rewordings` reads it
         own = pressed.setdefault(label.annotator, [])
         if label.pressed is not Pressed.UNDO:
             own.append(label)
@@ -259,13 +285,20 @@ def standing(labels: Iterable[Label]) -> dict[str, dict[tuple[str, str], Label]]
     return {annotator: {label.key: label for label in own} for annotator, own in pressed.items()}
 
 
+def rewordings(labels: Iterable[Label]) -> dict[str, str]:
+    """The question of each reworded case, as it was worded last, whoever did it; an empty wording takes it back."""
+    last = {label.case_id: label.wording or "" for label in labels if label.pressed is Pressed.REWORD}
+    return {case: wording for case, wording in last.items() if wording}
+
+
 def _is_torn(descriptor: int) -> bool:
     size = os.fstat(descriptor).st_size
     return size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
 
 
 def _label_fields(label: Label) -> dict[str, Any]:
-    said: dict[str, Any] = {"grade": label.grade} if label.pressed is Pressed.GRADE else {label.pressed.value: True}
+    own = {Pressed.GRADE: label.grade, Pressed.REWORD: label.wording}
+    said: dict[str, Any] = {label.pressed.value: own.get(label.pressed, True)}
     return {
         "case": label.case_id,
         "document": label.document_id,
@@ -286,6 +319,7 @@ def _label(whole: Mapping[str, Any]) -> Label:
         at=datetime.fromisoformat(whole["at"]),
         pressed=pressed,
         grade=whole.get("grade"),
+        wording=whole.get("reword"),
     )
 
 
@@ -308,7 +342,7 @@ def read_standing(journal: LabelJournal) -> Stands:
 # --- One person's way through the tasks ---
 
 KEYS = {"0": "not relevant", "1": "on the subject", "2": "a part of the answer", "3": "the answer"}
-UNDO, SKIP, QUIT = "u", "s", "q"
+UNDO, SKIP, QUIT, REWORD = "u", "s", "q", "e"
 
 
 class LabelSession:
@@ -318,8 +352,12 @@ class LabelSession:
         self._tasks = {task.key: task for task in tasks}
         self._journal = journal
         self._annotator = annotator
-        known = standing(journal.labels()).get(annotator, {})
+        labels = journal.labels()
+        known = standing(labels).get(annotator, {})
         self._done = [key for key in known if key in self._tasks]
+        self._first_words = {task.case_id: task.query for task in tasks}
+        for case, wording in rewordings(labels).items():
+            self._word(case, wording)
         self.ended = False
 
     @property
@@ -368,6 +406,21 @@ class LabelSession:
             return ""
         return self._answer(key, task.key)
 
+    def reword(self, wording: str) -> str:
+        """Ask the question of the current pair in other words, or, with none, in its first ones; say what was done."""
+        task = self.current
+        if task is None:
+            return ""
+        wording = " ".join(wording.split())
+        self._journal.add(task.key, self._annotator, Pressed.REWORD, wording=wording)
+        self._word(task.case_id, wording or self._first_words[task.case_id])
+        return f"reworded: {wording}" if wording else "first wording"
+
+    def _word(self, case: str, wording: str) -> None:
+        for key, task in self._tasks.items():
+            if task.case_id == case:
+                self._tasks[key] = replace(task, query=wording)
+
     def _answer(self, key: str, pair: tuple[str, str]) -> str:
         pressed = Pressed.SKIP if key == SKIP else Pressed.GRADE
         self._journal.add(pair, self._annotator, pressed, None if key == SKIP else int(key))
@@ -401,10 +454,17 @@ class Applied:
     """Generated cases that people found wrong; they are gone."""
     strangers: int
     """Labels of cases that the dataset does not have."""
+    reworded: int
+    """Cases whose question was put in other words."""
 
 
-def apply_labels(dataset: Dataset, stands: Stands) -> Applied:
-    """A copy of the dataset with every label that is in force."""
+def apply_labels(dataset: Dataset, stands: Stands, reworded: Mapping[str, str] | None = None) -> Applied:
+    """A copy of the dataset with every label that is in force, and with questions in other words, by case."""
+    worded = [
+        replace(case, query=reworded[case.id]) if reworded and case.id in reworded else case for case in dataset.cases
+    ]
+    changed = sum(case is not before for case, before in zip(worded, dataset.cases, strict=True))
+    dataset = replace(dataset, cases=tuple(worded)) if changed else dataset
     by_case: dict[str, list[Label]] = {}
     for of in stands.values():
         for label in of.values():
@@ -419,6 +479,7 @@ def apply_labels(dataset: Dataset, stands: Stands) -> Applied:
         accepted=sum(is_generated(case) and ACCEPTED in case.tags and bool(by_case.get(case.id)) for case in kept),
         rejected=len(cases) - len(kept),
         strangers=sum(len(of) for case, of in by_case.items() if case not in known),
+        reworded=sum(case.id in (reworded or {}) for case in kept),
     )
 
 

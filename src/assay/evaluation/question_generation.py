@@ -1,8 +1,7 @@
 """Generate questions from a user's documents, each with the passage that answers it, for people to review.
 
-- Sections with their most informative sentence.
-- Questions from templates, without a model.
-- Questions from a model.
+- Sections with their most informative sentence, for a model.
+- Questions from a model; those by rule are made in `proposals`.
 - Documents into anchored cases.
 """
 
@@ -18,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.errors import BadValue, InputError, ModelError, NothingMeasured
 from assay.evaluation.datasets.checks import GENERATED
+from assay.evaluation.proposals.choosing import propose_questions
 from assay.formats.anchored import RANKED_UNIT, NoteFiles, list_notes, read_note
 from assay.models.chat import ChatModel, ChatRequest, Message
-from assay.records import heading_path
 from assay.records.answers import GoldAnchors, GoldSupport
 from assay.records.datasets import Case, Dataset, Document
 from assay.records.memory import KINDS, count_by_kind, kind_of
@@ -54,14 +53,7 @@ class KeySection:
     sentence: str
     """The exact text of the file."""
     worth: float
-    steps: bool
-    """Whether it is a list of things to do."""
     text: str
-
-    @property
-    def heading(self) -> str:
-        """What the part is called; its document's title where it has no heading."""
-        return self.heading_path.split(heading_path.SEPARATOR)[-1] if self.heading_path else self.document.title
 
 
 def find_key_sections(documents: Sequence[Document]) -> list[KeySection]:
@@ -81,11 +73,7 @@ def _of_document(document: Document, rarity: Mapping[str, float]) -> Iterator[Ke
         scored = [(_worth(sentence, rarity), sentence) for sentence in _sentences(text)]
         if scored:
             worth, sentence = max(scored, key=lambda item: item[0])
-            lines = [line for line in text.splitlines() if line.strip()]
-            steps = sum(bool(re.match(r"\s*\d+[.)]\s", line)) for line in lines) >= 3
-            yield KeySection(
-                document=document, heading_path=path, sentence=sentence, worth=worth, steps=steps, text=text.strip()
-            )
+            yield KeySection(document=document, heading_path=path, sentence=sentence, worth=worth, text=text.strip())
 
 
 def _parts(document: Document) -> Iterator[tuple[str, str]]:
@@ -120,64 +108,6 @@ def _paragraphs(text: str) -> Iterator[str]:
 def _worth(sentence: str, rarity: Mapping[str, float]) -> float:
     told = set(words(sentence))
     return sum(rarity.get(word, 0.0) for word in told) / math.sqrt(len(told) + 4)
-
-
-# --- Questions from templates, without a model ---
-#
-# They are plain, and often close to the words of the document, which makes them easy to answer. That is why a person
-# looks at each of them.
-
-_DEFINES = re.compile(
-    r"^(?P<subject>(?:(?:The|A|An|Our|Each|Every)\s)?[\w'/-]+(?:\s[\w'/-]+){0,5}?)\s(?P<verb>is|are)\s\w"
-)
-_NO_SUBJECT = frozenset(
-    {"it", "this", "that", "these", "those", "there", "he", "she", "they", "we", "what", "which", "if"}
-)
-_ARTICLES = frozenset({"the", "a", "an", "our", "each", "every"})
-_REASON = re.compile(r"\b(?:because|so that|since|therefore|in order to)\b", re.IGNORECASE)
-_NUMBER = re.compile(r"\d")
-SHORT_QUESTION = 4
-"""Words up to which a heading that is a question ("How good is it?") does not say what it is about."""
-
-
-def question(section: KeySection) -> str:
-    """Return a question that this section answers."""
-    if "?" in section.heading:
-        return _question_of_heading(section)
-    sentence, about = plain(section.sentence), _about(section)
-    defined = _DEFINES.match(sentence)
-    if defined and _names_something(defined["subject"]):
-        return f"What {defined['verb']} {_in_the_middle(defined['subject'])}?"
-    if section.steps:
-        return f"What are the steps for {about}?"
-    if _REASON.search(sentence):
-        return f"What is the reason for what is said about {about}?"
-    if _NUMBER.search(sentence):
-        return f"Which numbers or times apply to {about}?"
-    return f"What should I know about {about}?"
-
-
-def _question_of_heading(section: KeySection) -> str:
-    """A heading that is a question, as its author wrote it; a short one needs the title to be understood alone."""
-    asked = section.heading[: section.heading.rindex("?") + 1].strip()
-    return asked if len(asked.split()) > SHORT_QUESTION else f"{asked} ({section.document.title})"
-
-
-def _names_something(subject: str) -> bool:
-    """Whether a subject has two words or more besides an article and no pronoun: "a line" could be any line."""
-    words = [word for word in subject.lower().split() if word not in _ARTICLES]
-    return len(words) > 1 and words[0] not in _NO_SUBJECT
-
-
-def _about(section: KeySection) -> str:
-    heading, title = _in_the_middle(section.heading), section.document.title
-    return heading if not title or heading.lower() == title.lower() else f"{heading} ({title})"
-
-
-def _in_the_middle(words: str) -> str:
-    """Write the first letter in lower case, unless it begins a name or an abbreviation."""
-    first, _, rest = words.strip().rstrip(".:").partition(" ")
-    return f"{first.lower() if first.lower() in _ARTICLES else first} {rest}".strip()
 
 
 # --- Questions from a model ---
@@ -231,7 +161,8 @@ def _read(text: str, section: KeySection) -> GeneratedQuestion | None:
 
 # --- Documents into anchored cases ---
 
-BUILT_IN = "templates"
+BUILT_IN = "rules"
+"""Who made the questions where no model did; the rule of each is in its tag `rule:...`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -242,10 +173,14 @@ class GenerateOptions:
     """None: as the folder is called."""
     per_document: int = 3
     most: int = 100
+    most_characters: int | None = None
+    """Take a sample of the documents with so many characters at most; None: take all of them."""
 
     def __post_init__(self) -> None:
         if self.per_document < 1 or self.most < 1:
             raise BadValue(f"{self.per_document} a document, {self.most} in all", remedy="Ask for one or more.")
+        if self.most_characters is not None and self.most_characters < 1:
+            raise BadValue(f"a sample of {self.most_characters} characters", remedy="Ask for one or more.")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -254,50 +189,165 @@ class Generated:
 
     dataset: Dataset
     source: str
-    """Who made the questions: `templates`, or the model by name."""
+    """Who made the questions: `rules`, or the model by name."""
     parts: int
-    """Parts of documents that say something."""
+    """Sentences that rules looked at, or sections that the model was shown."""
     thrown_away: int
-    """Replies of a model that could not be used."""
+    """Questions of rules, or replies of a model, that could not be used."""
+    reasons: Mapping[str, int]
+    """Why, and how often each."""
     taken: Mapping[str, int]
     """Documents by suffix."""
     skipped: Mapping[str, int]
     """Files that are not documents, by suffix."""
+    unreadable: Mapping[str, str]
+    """Documents that could not be read, by path, with the reason."""
+    left_out: int
+    """Documents that are not in the sample."""
 
 
 def generate(path: Path, options: GenerateOptions | None = None, *, model: ChatModel | None = None) -> Generated:
     """Question and anchor candidates from a folder of documents, or from one of them."""
     options = options or GenerateOptions()
-    files = _files(path)
-    documents = _documents(path, files)
-    parts = find_key_sections(documents)
-    if not parts:
+    corpus = read_corpus(path)
+    documents = choose_sample(corpus.documents, options.most_characters)
+    made = _by_rules(documents, options) if model is None else _by_model(documents, options, model)
+    if not made.parts:
         raise NothingMeasured(
             f"{path} has no sentence that could be asked about",
             remedy=f"Give documents with whole sentences ({', '.join(sorted(KINDS))}).",
         )
     source = BUILT_IN if model is None else f"model:{model.name}"
-    made = [(section, _make_question(section, model)) for section in _choose_sections(parts, options)]
-    cases = {case.id: case for section, asked in made if asked is not None for case in [_case(section, asked, source)]}
+    cases = {case.id: case for question in made.questions for case in [_case(question, source)]}
     if not cases:
-        raise NothingMeasured(f"{source} made no question that could be used", remedy="Try again without the model.")
-    name = options.name or path.resolve().name.split(".")[0]
+        raise NothingMeasured(f"{source} made no question that could be used", remedy=_no_question(model))
     dataset = Dataset(
-        name=name,
+        name=options.name or path.resolve().name.split(".")[0],
         description=f"Generated from documents by {source}; every case is to be labelled before it counts.",
         documents=tuple(documents),
         cases=tuple(cases.values()),
         ranked_unit=RANKED_UNIT,
     )
-    thrown = sum(asked is None for _, asked in made)
     return Generated(
         dataset=dataset,
         source=source,
-        parts=len(parts),
-        thrown_away=thrown,
-        taken=count_by_kind(files.taken),
-        skipped=count_by_kind(files.skipped),
+        parts=made.parts,
+        thrown_away=sum(made.reasons.values()),
+        reasons=made.reasons,
+        taken=count_by_kind([document.rel_path for document in documents]),
+        skipped=count_by_kind(corpus.skipped),
+        unreadable=corpus.unreadable,
+        left_out=len(corpus.documents) - len(documents),
     )
+
+
+def _no_question(model: ChatModel | None) -> str:
+    if model is not None:
+        return "Try again without the model: --builtin."
+    return "Write questions yourself, as a CSV file with the columns question and expected_doc: `assay start FILE`."
+
+
+class _AnchoredQuestion(NamedTuple):
+    """A question and the place of its answer."""
+
+    question: str
+    rel_path: str
+    heading_path: str
+    quote: str
+    answer: str
+    tags: tuple[str, ...] = ()
+
+
+class _Questions(NamedTuple):
+    questions: list[_AnchoredQuestion]
+    parts: int
+    reasons: Mapping[str, int]
+
+
+def _by_rules(documents: Sequence[Document], options: GenerateOptions) -> _Questions:
+    proposed = propose_questions(documents, per_document=options.per_document, most=options.most)
+    made = [
+        _AnchoredQuestion(
+            proposal.question,
+            proposal.passage.document.rel_path,
+            proposal.passage.heading_path,
+            proposal.passage.raw,
+            proposal.answer,
+            (f"rule:{proposal.rule}",),
+        )
+        for proposal in proposed.proposals
+    ]
+    return _Questions(made, proposed.sentences, proposed.rejected)
+
+
+def _by_model(documents: Sequence[Document], options: GenerateOptions, model: ChatModel) -> _Questions:
+    parts = find_key_sections(documents)
+    made = [(section, ask(model, section)) for section in _choose_sections(parts, options)]
+    kept = [
+        _AnchoredQuestion(
+            reply.question, section.document.rel_path, section.heading_path, reply.quote, plain(reply.quote)
+        )
+        for section, reply in made
+        if reply is not None
+    ]
+    lost = len(made) - len(kept)
+    return _Questions(kept, len(parts), {"no usable reply": lost} if lost else {})
+
+
+class Corpus(NamedTuple):
+    """What lies at a path."""
+
+    documents: tuple[Document, ...]
+    skipped: tuple[Path, ...]
+    """Files that are not documents."""
+    unreadable: Mapping[str, str]
+    """Documents that could not be read, by path, with the reason."""
+
+    @property
+    def characters(self) -> int:
+        """Of all documents."""
+        return sum(len(document.text) for document in self.documents)
+
+
+def read_corpus(path: Path) -> Corpus:
+    """The documents at a path; one that cannot be read does not keep the others from being read."""
+    files = _files(path)
+    root = path if path.is_dir() else path.parent
+    documents: list[Document] = []
+    unreadable: dict[str, str] = {}
+    for file in files.taken:
+        try:
+            documents.append(read_note(file, root))
+        except InputError as problem:
+            unreadable[file.relative_to(root).as_posix()] = problem.message
+    if not documents:
+        raise NothingMeasured(
+            f"{path} holds no document that Assay can read{_describe_rest(files.skipped, unreadable)}",
+            remedy=f"Name a folder with documents of these kinds: {', '.join(sorted(KINDS))}.",
+        )
+    return Corpus(tuple(documents), files.skipped, unreadable)
+
+
+def _describe_rest(skipped: Sequence[Path], unreadable: Mapping[str, str]) -> str:
+    counts = ", ".join(f"{count:,} {kind}" for kind, count in count_by_kind(skipped).items())
+    first = next(iter(unreadable.values()), "")
+    return "; ".join(["", *filter(None, [f"it has {counts}" if counts else "", first])])
+
+
+def choose_sample(documents: Sequence[Document], most_characters: int | None) -> list[Document]:
+    """Documents with so many characters at most: the same ones every time, spread over the folder, in its order."""
+    if most_characters is None:
+        return list(documents)
+    left = most_characters
+    chosen: set[str] = set()
+    for document in sorted(documents, key=lambda item: hashlib.sha256(item.id.encode()).digest()):
+        if len(document.text) <= left:
+            left -= len(document.text)
+            chosen.add(document.id)
+    if not chosen:
+        shortest = min(len(document.text) for document in documents)
+        raise BadValue(f"no document has at most {most_characters:,} characters", remedy=f"Allow {shortest:,} or more.")
+    return [document for document in documents if document.id in chosen]
 
 
 def _files(path: Path) -> NoteFiles:
@@ -312,11 +362,6 @@ def _files(path: Path) -> NoteFiles:
     return NoteFiles(taken=(path,), skipped=())
 
 
-def _documents(path: Path, files: NoteFiles) -> list[Document]:
-    root = path if path.is_dir() else path.parent
-    return [read_note(file, root) for file in files.taken]
-
-
 def _choose_sections(parts: list[KeySection], options: GenerateOptions) -> Iterator[KeySection]:
     """Choose the most informative sections, limited by document and in all, in the order of the documents."""
     ranked = sorted(parts, key=lambda item: -item.worth)
@@ -329,20 +374,14 @@ def _choose_sections(parts: list[KeySection], options: GenerateOptions) -> Itera
     return (part for part in parts if id(part) in best)
 
 
-def _make_question(section: KeySection, model: ChatModel | None) -> GeneratedQuestion | None:
-    return GeneratedQuestion(question(section), section.sentence) if model is None else ask(model, section)
-
-
-def _case(section: KeySection, asked: GeneratedQuestion, source: str) -> Case:
-    support = GoldSupport(
-        rel_path=section.document.rel_path, heading_path=section.heading_path, snippets=(asked.quote,)
-    )
-    digest = hashlib.sha256(f"{asked.question}\x00{section.document.id}\x00{section.heading_path}".encode()).hexdigest()
+def _case(asked: _AnchoredQuestion, source: str) -> Case:
+    support = GoldSupport(rel_path=asked.rel_path, heading_path=asked.heading_path, snippets=(asked.quote,))
+    digest = hashlib.sha256(f"{asked.question}\x00{asked.rel_path}\x00{asked.heading_path}".encode()).hexdigest()
     return Case(
         id=f"g-{digest[:12]}",
         query=asked.question,
         anchors=GoldAnchors(supports=(support,)),
-        reference_answer=plain(asked.quote),
+        reference_answer=asked.answer,
         category="generated",
-        tags=(GENERATED, source),
+        tags=(GENERATED, source, *asked.tags),
     )

@@ -32,6 +32,7 @@ from assay.evaluation.labelling import (
     LabelSession,
     Pressed,
     apply_labels,
+    rewordings,
     standing,
     tasks_of,
 )
@@ -254,7 +255,9 @@ class Shelf:
 
     def apply_labels(self, dataset: str, *, name: str, version: str) -> tuple[Imported, Applied]:
         """Write everybody's labels of a dataset into a copy of it under a name and version of this tenant."""
-        applied = apply_labels(self.load_dataset(dataset), self.labels(dataset))
+        applied = apply_labels(
+            self.load_dataset(dataset), self.labels(dataset), rewordings(self._journal(dataset).labels())
+        )
         if not applied.grades:
             raise NothingMeasured(f"{dataset} has no labels yet", remedy="Grade at least one pair first.")
         named = replace(applied.dataset, name=name, version=version)

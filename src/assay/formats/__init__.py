@@ -9,6 +9,7 @@
 - `anchored`: cases with the places that support their answers, and a vault of notes.
 - `longmemeval`: LongMemEval datasets.
 - `ragas`: Ragas samples.
+- `question_table`: a CSV table of questions and expected documents, with a folder of documents.
 - `parquet`: datasets in Parquet tables.
 - `case_fields`: fields of a case that several formats share.
 - `memory_files`: memories that other tools exported.

@@ -461,3 +461,5 @@ class AppliedLabels:
     """Generated cases that people found wrong; they are left out."""
     strangers: int
     """Labels of cases that the dataset does not have."""
+    reworded: int = 0
+    """Cases whose question was put in other words."""

@@ -224,12 +224,13 @@ def apply(caller: Caller, request: ApplyLabelsRequest) -> AppliedLabels:
     """Write the dataset with every label that is in force."""
     from assay import wiring  # noqa: PLC0415 - numpy only when there is something to apply
     from assay.evaluation.datasets import export_dataset, load_dataset  # noqa: PLC0415 - the same
-    from assay.evaluation.labelling import apply_labels, read_standing  # noqa: PLC0415 - the same
+    from assay.evaluation.labelling import apply_labels, read_standing, rewordings  # noqa: PLC0415 - the same
 
     path = Path(request.dataset)
     place = path.parent if path.is_file() and path.suffix == ".jsonl" else request.dataset
     dataset = load_dataset(place, registry=wiring.registry_of(caller.settings))
-    applied = apply_labels(dataset, read_standing(_journal(request)))
+    journal = _journal(request)
+    applied = apply_labels(dataset, read_standing(journal), rewordings(journal.labels()))
     cases = applied.dataset.cases
     export_dataset(applied.dataset, request.to, kind="anchored" if all(case.anchors for case in cases) else "golden")
     return AppliedLabels(
@@ -239,6 +240,7 @@ def apply(caller: Caller, request: ApplyLabelsRequest) -> AppliedLabels:
         accepted=applied.accepted,
         rejected=applied.rejected,
         strangers=applied.strangers,
+        reworded=applied.reworded,
     )
 
 

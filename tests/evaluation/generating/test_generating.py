@@ -12,18 +12,24 @@ from assay.errors import EndpointUnavailable, InputError, NothingMeasured
 from assay.evaluation.caveats import left_out_caveats
 from assay.evaluation.datasets import check_dataset, export_dataset, for_scoring, load_dataset
 from assay.evaluation.datasets.checks import ACCEPTED, GENERATED
-from assay.evaluation.question_generation import GenerateOptions, find_key_sections, generate, question
+from assay.evaluation.question_generation import GenerateOptions, find_key_sections, generate
 from assay.models.chat import ChatReply, ChatRequest, ModelFingerprint
 from assay.records.datasets import Document
 from assay.records.run_results import CaveatKind
 
 NOTES = {
     "deploys.md": "# Deploys\n\n## When\n\nThe release window is from nine until noon on working days.\n\n"
-    "## How\n\n1. Tag the commit with the version.\n2. Wait for the build to be green.\n3. Press the release button.\n",
+    "## How\n\nTo undo a release, press the red button and call the duty engineer.\n",
     "auth/sign-in.md": "# Sign-in\n\nThe authorisation code flow is used because implicit grants leak tokens in "
-    "redirects.\n\n```\nnot a sentence that anybody would ask about at all\n```\n",
+    "redirects.\n\n```\nTo use this code, run a thing that nobody would ask about.\n```\n",
     "plain.txt": "Backups are kept for ninety days in two places.",
 }
+QUESTIONS = [
+    "Why is the authorisation code flow used?",
+    "When is the release window?",
+    "How do I undo a release?",
+    "How long are backups kept?",
+]
 
 
 @pytest.fixture
@@ -57,12 +63,12 @@ class Scripted:
 
 def test_every_case_is_marked_and_its_anchor_resolves(notes: Path, tmp_path: Path) -> None:
     found = generate(notes)
-    assert found.source == "templates"
-    assert len(found.dataset.cases) >= 4
+    assert found.source == "rules"
+    assert [one.query for one in found.dataset.cases] == QUESTIONS
     for case in found.dataset.cases:
         assert GENERATED in case.tags
-        assert "templates" in case.tags
-        assert case.query.endswith("?")
+        assert "rules" in case.tags
+        assert any(tag.startswith("rule:") for tag in case.tags)
         (support,) = case.anchors.supports if case.anchors else ()
         assert support.snippets[0] in NOTES[support.rel_path]
     findings = {one.code for one in check_dataset(found.dataset)}
@@ -155,7 +161,7 @@ directory for it, one for each spider.
 Is it safe to share it?
 -----------------------
 
-The directory must not be shared between different spiders,
+The directory must not be shared between spiders,
 nor between jobs of the same spider.
 
 .. code-block:: none
@@ -174,14 +180,11 @@ def test_restructured_text_is_read_with_its_headings_and_whole_sentences(notes: 
     found = generate(notes)
     assert found.taken == {".md": 2, ".rst": 1, ".txt": 1}
     assert found.skipped == {".py": 1, "requirements.txt": 1}
-    ours = {
-        one.query: one for one in found.dataset.cases if one.anchors and "jobs.rst" in one.anchors.supports[0].rel_path
-    }
-    shared = ours["Is it safe to share it?"]
+    shared = next(one for one in found.dataset.cases if one.query == "Can the directory be shared between spiders?")
     assert shared.anchors is not None
     assert shared.anchors.supports[0].heading_path == "Jobs: pausing and resuming > Is it safe to share it?"
     assert shared.reference_answer == (
-        "The directory must not be shared between different spiders, nor between jobs of the same spider."
+        "The directory must not be shared between spiders, nor between jobs of the same spider."
     )
     export_dataset(found.dataset, tmp_path / "made", kind="anchored")
     checked = check_dataset(load_dataset(tmp_path / "made"))
@@ -192,9 +195,3 @@ def test_a_file_that_is_not_a_document_is_refused_by_name(tmp_path: Path) -> Non
     (tmp_path / "conf.py").write_text("name = 1\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"conf\.py is not a document that Assay reads"):
         generate(tmp_path / "conf.py")
-
-
-def test_a_heading_that_is_a_question_is_asked_as_it_is() -> None:
-    text = "# FAQ\n\n## Which Python versions does Black support?\n\nPython 3.9 and newer versions are all supported.\n"
-    (part,) = find_key_sections([Document(id="faq.md", text=text, rel_path="faq.md", title="FAQ")])
-    assert question(part) == "Which Python versions does Black support?"

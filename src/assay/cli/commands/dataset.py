@@ -77,6 +77,14 @@ BuildSeedOption = Annotated[int, typer.Option("--seed", help="Of what is drawn."
 PerOption = Annotated[int, typer.Option("--per-document", metavar="N", help="Questions from one document at most.")]
 BuiltinOption = Annotated[bool, typer.Option("--builtin", help="Ask no model, also where one is configured.")]
 MostOption = Annotated[int, typer.Option("--most", metavar="N", help="Questions in all at most.")]
+MostCharactersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--most-characters",
+        metavar="N",
+        help="Take a sample of the documents, with N characters at most; default: all.",
+    ),
+]
 
 
 TracesDatasetArgument = Annotated[
@@ -117,10 +125,16 @@ def register_build(group: typer.Typer) -> None:
         per_document: PerOption = 3,
         most: MostOption = 100,
         builtin: BuiltinOption = False,
+        most_characters: MostCharactersOption = None,
     ) -> None:
         """Make questions with gold anchors from documents; a question counts only after it was labelled by hand."""
         _refuse_what_is_there(to)
-        options = GenerateOptions(name=name or _name_of_folder(to), per_document=per_document, most=most)
+        options = GenerateOptions(
+            name=name or _name_of_folder(to),
+            per_document=per_document,
+            most=most,
+            most_characters=most_characters,
+        )
         found = _generate(surface, path, options, builtin=builtin)
         export_dataset(found.dataset, to, kind="anchored")
         surface.result(_generation_as_json(found, to), "\n".join(_generation_lines(found, to)))
@@ -254,8 +268,11 @@ def _generation_as_json(found: Generated, to: Path) -> dict[str, Any]:
         "source": found.source,
         "parts": found.parts,
         "thrown_away": found.thrown_away,
+        "reasons": dict(found.reasons),
         "taken": dict(found.taken),
         "skipped": dict(found.skipped),
+        "unreadable": dict(found.unreadable),
+        "left_out": found.left_out,
     }
 
 
@@ -271,8 +288,13 @@ def _generation_lines(found: Generated, to: Path) -> Iterator[str]:
     yield f"Documents read: {_kinds(found.taken)}."
     if found.skipped:
         yield f"Files skipped, because Assay does not read them as documents: {_kinds(found.skipped)}."
+    for path, reason in list(found.unreadable.items())[:5]:
+        yield f"Not read: {path}: {reason}"
+    if found.left_out:
+        yield f"Documents that are not in the sample: {found.left_out:,}."
     if found.thrown_away:
-        yield f"{found.thrown_away:,} replies could not be used: none came, or what was quoted does not stand there."
+        reasons = ", ".join(f"{reason} {count:,}" for reason, count in found.reasons.items())
+        yield f"Drafts that could not be used: {found.thrown_away:,} ({reasons})."
     yield f"None of them counts until it was labelled: assay label {to}"
 
 
@@ -293,7 +315,7 @@ FormatOption = Annotated[
     typer.Option(
         "--format",
         metavar="KIND",
-        help="golden, anchored, beir, trec, ragas, longmemeval or parquet; default: as it looks.",
+        help="golden, anchored, beir, trec, ragas, questions, longmemeval or parquet; default: as it looks.",
     ),
 ]
 WriteOption = Annotated[
@@ -301,14 +323,20 @@ WriteOption = Annotated[
     typer.Option(
         "--format",
         metavar="KIND",
-        help="golden, golden-files, golden-lines, anchored, beir, trec, ragas, longmemeval or parquet.",
+        help="golden, golden-files, golden-lines, anchored, beir, trec, ragas, questions, longmemeval or parquet.",
     ),
 ]
 SplitOption = Annotated[
     str | None, typer.Option("--split", metavar="NAME", help="Which judgments of a BEIR folder, such as test.")
 ]
 VaultOption = Annotated[
-    Path | None, typer.Option("--vault", metavar="FOLDER", help="The notes of anchored cases; default: beside them.")
+    Path | None,
+    typer.Option(
+        "--vault",
+        "--docs",
+        metavar="FOLDER",
+        help="The documents of anchored cases or of a table of questions; default: beside them.",
+    ),
 ]
 QrelsOption = Annotated[
     Path | None, typer.Option("--qrels", metavar="FILE", help="The judgments, where PATH is a file of topics.")

@@ -14,12 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from assay import wiring
-from assay.cli.keys import keys_of
+from assay.cli.keys import keys_of, read_line
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
 from assay.evaluation.datasets import load_dataset
 from assay.evaluation.labelling import (
     FILE_NAME,
+    REWORD,
     LabelJournal,
     LabelSession,
     Task,
@@ -45,7 +46,10 @@ AgreementOption = Annotated[bool, typer.Option("--agreement", help="Say how far 
 ApplyOption = Annotated[
     Path | None, typer.Option("--apply", metavar="TO", help="Write the dataset with the labels in it.")
 ]
-_HELP = "0 not relevant   1 on the subject   2 a part of the answer   3 the answer   s skip   u undo   q quit"
+_HELP = (
+    "0 not relevant   1 on the subject   2 a part of the answer   3 the answer   e reword   s skip   u undo   q quit"
+)
+_PROMPT = "The question in your words (nothing: as it was): "
 _MOST_SHOWN = 20
 
 
@@ -98,7 +102,7 @@ def _label(surface: Surface, session: LabelSession) -> None:
                 key = next(keys, None)
                 if key is None:
                     return
-                done = session.press(key)
+                done = session.reword(read_line(sys.stdin, _PROMPT)) if key == REWORD else session.press(key)
             if not silent:
                 surface.console.print(done)
 
@@ -147,5 +151,7 @@ def _apply_lines(found: AppliedLabels) -> Iterator[str]:
     yield f"{found.grades:,} labels over {found.cases:,} cases: {found.path}"
     if found.accepted or found.rejected:
         yield f"Of the generated cases {found.accepted:,} count from now on; {found.rejected:,} were wrong and went."
+    if found.reworded:
+        yield f"{found.reworded:,} questions are asked in other words."
     if found.strangers:
         yield f"{found.strangers:,} labels are about cases that are not in the dataset."

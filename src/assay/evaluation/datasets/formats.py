@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from assay.errors import AssayError, BadValue, ExtensionFailed, InputError
-from assay.formats import anchored, golden, longmemeval, parquet, ragas
+from assay.formats import anchored, golden, longmemeval, parquet, question_table, ragas
 from assay.formats.strict_json import Refuse, raise_it
 from assay.formats.test_collections import read_beir, read_topics_and_qrels, read_trec, write_beir, write_trec
 from assay.records.datasets import Dataset
@@ -42,7 +42,7 @@ class Source:
     split: str | None = None
     """Of a BEIR folder."""
     vault: Path | None = None
-    """The folder of notes of anchored cases, where it does not lie beside them."""
+    """The folder of notes of anchored cases, or of documents of a table of questions, where it is not beside them."""
     qrels: Path | None = None
     """The judgments of TREC topics, where both are files of their own."""
 
@@ -277,6 +277,14 @@ _add(
     read=lambda given: ragas.read_ragas(given.path, name=given.name, refuse=given.refuse),
     write=lambda given: ragas.write_ragas(given.path, given.dataset),
     file_name=ragas.FILE_NAME,
+)
+_add(
+    "questions",
+    "A CSV table of questions and the documents that answer them, with a folder of documents.",
+    read=lambda given: question_table.read_question_table(
+        given.path, name=given.name, docs=given.source.vault, refuse=given.refuse
+    ),
+    write=lambda given: question_table.write_question_table(given.path, given.dataset),
 )
 _add(
     "longmemeval",

@@ -25,7 +25,7 @@ from assay.evaluation.datasets.formats import (
     find_writer,
 )
 from assay.evaluation.datasets.registry import Imported, Registry, next_version
-from assay.formats import anchored, golden, longmemeval, parquet, ragas
+from assay.formats import anchored, golden, longmemeval, parquet, question_table, ragas
 from assay.formats.files import blocks
 from assay.formats.strict_json import LARGEST, Refuse, raise_it
 from assay.formats.test_collections import CORPUS, TOPICS, TREC_QRELS
@@ -107,7 +107,7 @@ def format_at(path: Path, source: Source) -> str:
     if ending.endswith(parquet.SUFFIX):
         return "parquet"
     if ending.endswith(".csv"):
-        return "ragas"
+        return "questions" if question_table.is_question_table(path) else "ragas"
     if ending.endswith((".jsonl", ".ndjson", ".json")):
         return _detect_by_keys(path, whole=ending.endswith(".json"))
     raise InputError(
@@ -167,6 +167,7 @@ def _format_in(folder: Path) -> str:
         "parquet": parquet.is_parquet_folder(folder),
         "anchored": has(anchored.FILE_NAME),
         "ragas": has(ragas.FILE_NAME),
+        "questions": has(question_table.FILE_NAME),
         "longmemeval": has(longmemeval.FILE_NAME),
         "trec": has(*TOPICS) and has(*TREC_QRELS),
     }
@@ -175,8 +176,8 @@ def _format_in(folder: Path) -> str:
             return kind
     raise InputError(
         f"{folder} holds no dataset",
-        remedy=f"Such a folder has {golden.FILE_NAME}, {CORPUS}, corpus.parquet, {anchored.FILE_NAME}, or topics.tsv "
-        "with qrels.txt.",
+        remedy=f"Such a folder has {golden.FILE_NAME}, {CORPUS}, corpus.parquet, {anchored.FILE_NAME}, "
+        f"{question_table.FILE_NAME}, or topics.tsv with qrels.txt.",
     )
 
 
