@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 from assay.extras import missing_extra
 
 if TYPE_CHECKING:
-    from assay.wiring.engines import flags_of, load_embedder, open_embedder, open_engine
+    from assay.wiring.engines import flags_of, load_embedder, open_embedder, open_engine, open_remembering_embedder
     from assay.wiring.executors import (
         WorkOptions,
         connect_cluster,
@@ -77,6 +77,7 @@ _HOME = {
     "load_embedder": "engines",
     "lookup_of": "systems",
     "open_engine": "engines",
+    "open_remembering_embedder": "engines",
     "open_judge": "models",
     "open_judging": "models",
     "open_model": "models",
@@ -117,6 +118,7 @@ __all__ = [
     "open_judge",
     "open_judging",
     "open_model",
+    "open_remembering_embedder",
     "open_research",
     "open_simulation",
     "open_store",
