@@ -55,8 +55,8 @@ PICTURES = (
     Picture("debugger", "/evaluation/debugger?q=who+may+approve+a+refund"),
     Picture("difference", "/evaluation/debugger?q=who+may+approve+a+refund&against=words-first"),
     Picture("runs", "/evaluation/runs"),
-    Picture("run", "/evaluation/runs", ("main a:text-is('fts-only')",)),
-    Picture("lost-query", "/evaluation/runs", ("main a:text-is('fts-only')", "main a[href*='/queries/']")),
+    Picture("run", "/evaluation/runs", ("td a:has-text('fts-only')",)),
+    Picture("lost-query", "/evaluation/runs", ("td a:has-text('fts-only')", "main a[href*='/queries/']")),
     Picture("comparison", "/evaluation/runs", ("button:has-text('Compare the two')",)),
     Picture("run-start", "/evaluation/runs/start"),
     Picture("experiments", "/evaluation/experiments"),
@@ -92,9 +92,8 @@ def open_page(page: Page, address: str, picture: Picture) -> None:
         found = page.locator(link).first
         if not found.count():
             raise EmptyPictureError(f"{picture.name}: {page.url} has no {link}. Fill the demo anew.")
-        before = page.url
-        found.click()
-        page.wait_for_url(lambda url, before=before: url != before, wait_until="load")
+        with page.expect_navigation(wait_until="load"):
+            found.click()
     check_page(page, picture)
     if complaints:
         raise EmptyPictureError(f"{picture.name}: the browser says {complaints[0]}")
@@ -104,8 +103,8 @@ def check_page(page: Page, picture: Picture) -> None:
     """Refuse a page with an empty chart or without content."""
     if (empty := page.evaluate(_EMPTY_CHARTS)) > 0:
         raise EmptyPictureError(f"{picture.name}: {empty} charts have no mark. Fill the demo anew.")
-    if page.locator("section.empty").count() and not picture.may_be_empty:
-        raise EmptyPictureError(f"{picture.name}: {page.locator('section.empty h2').first.inner_text()}")
+    if page.locator("section.empty:visible").count() and not picture.may_be_empty:
+        raise EmptyPictureError(f"{picture.name}: {page.locator('section.empty:visible h2').first.inner_text()}")
 
 
 def take_picture(browser: Browser, address: str, picture: Picture) -> bytes:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assay import wiring
+from assay.access import Grant
 from assay.clock import Clock, SystemClock
 from assay.errors import InputError
 from assay.evaluation.datasets import for_scoring, load_dataset
@@ -29,6 +30,7 @@ from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import Running, run
 from assay.memory.engine import Engine
 from assay.records import DEFAULT_TENANT, Draft, Scope
+from assay.records.access import Access
 from assay.records.datasets import Dataset
 from assay.records.research_log import TracedAnswer
 from assay.records.traces import SpanRole, TraceDocument, TraceSpan
@@ -37,6 +39,9 @@ from assay.server.demo_history import PastClock
 from assay.settings import Settings
 from assay.systems.assay_engine import take_in
 from assay.systems.registry import Configuration
+from assay.verbs import Caller
+from assay.verbs import runs as run_verbs
+from assay.verbs.verb import Surface
 
 FOLDER = Path("build/serve-demo")
 """The default folder of the demo's store and runs."""
@@ -60,14 +65,14 @@ class PlannedRun(NamedTuple):
 
 RUNS = (
     PlannedRun("default", QUESTION_DATASET, "assay", demo_history.WEEKS - 1),
-    PlannedRun(demo_changes.CONTROL, MEMORY_DATASET, demo_changes.SPECS[demo_changes.CONTROL], 7, SAMPLE),
+    PlannedRun(demo_changes.CONTROL, MEMORY_DATASET, demo_changes.SPECS[demo_changes.CONTROL], 8, SAMPLE),
     PlannedRun(demo_changes.WINNER, MEMORY_DATASET, demo_changes.SPECS[demo_changes.WINNER], 7, SAMPLE),
     PlannedRun(demo_changes.LOSER, MEMORY_DATASET, demo_changes.SPECS[demo_changes.LOSER], 4, SAMPLE),
     PlannedRun("fts-only", QUESTION_DATASET, "assay:channels=fts5", 4),
 )
 """What is run: Assay as it is set up, both changes with what they are compared with, and a search by words alone."""
 FILLED = "filled.json"
-_OWN = frozenset({FILLED, "runs", "labels"})
+_OWN = frozenset({FILLED, "runs", "labels", "baselines", "datasets"})
 
 Report = Callable[[str], None]
 """Prints one line about the progress."""
@@ -119,6 +124,7 @@ def fill(settings: Settings, report: Report, *, clock: Clock | None = None) -> N
         scored[MEMORY_DATASET] = filling.take_in(memories)
         _fill_corpus(memories, partial(wiring.open_engine, embedder=embedder))
         runs = filling.run_all(scored)
+        filling.bless(runs["default"])
         filling.change_search(scored[MEMORY_DATASET], runs)
         filling.tell_story()
         filling.ask(scored[QUESTION_DATASET])
@@ -174,6 +180,20 @@ class _Filling(NamedTuple):
             with closing(wiring.open_system(planned.spec, dataset)) as system:
                 made[planned.name] = run(dataset, system, options, running)
         return made
+
+    def bless(self, chosen: RunResult) -> None:
+        """Make a run the baseline of its dataset."""
+        self.clock.set(self.today - timedelta(weeks=demo_history.WEEKS - 2))
+        grant = Grant(scope=self.scope, access=Access.OPERATOR, person=True)
+        caller = Caller(
+            opened=self.engine,
+            settings=self.settings,
+            grant=grant,
+            surface=Surface.COMMAND_LINE,
+            via="assay serve --demo",
+        )
+        request = run_verbs.BLESS.make({"run_id": chosen.run_id, "note": "The search as it comes with Assay."})
+        run_verbs.BLESS.call(caller, request)
 
     def change_search(self, dataset: Dataset, runs: Mapping[str, RunResult]) -> None:
         """Take two changes of the search up the ladder."""
