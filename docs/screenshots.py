@@ -1,15 +1,18 @@
 """Makes the pictures of the dashboard in `docs/images` from a running demo, and fails where a page has nothing to show.
 
     assay serve --demo
-    python -m docs.screenshots http://127.0.0.1:8710 docs/images
+    python -m docs.screenshots http://127.0.0.1:8710 docs/images [--only NAME ...] [--before FOLDER]
 
 A chart without a mark, a page that says that it is empty, and a message of the browser are errors: nothing is written
-then. Needs Chromium (`CHROMIUM` names another place than /usr/bin/chromium) and the development environment.
+then. `--before` names a folder with pictures of an older version under the same names: those that are there are put
+beside the new ones, as `before-NAME.png`. Needs Chromium (`CHROMIUM` names another place than /usr/bin/chromium) and
+the development environment.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
 import os
 import re
 import sys
@@ -19,54 +22,110 @@ from typing import TYPE_CHECKING, NamedTuple
 from playwright.sync_api import sync_playwright
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 WIDTH, HEIGHT = 1180, 800
 _EMPTY_CHARTS = "[...document.querySelectorAll('.chart')].filter((one) => !one.querySelector('[data-mark]')).length"
+_PAIR = """<body style="margin:0;background:#888;display:flex;gap:8px;font:600 20px sans-serif;color:#fff">
+<div><p style="margin:6px">0.1</p><img width="780" src="data:image/png;base64,{before}"></div>
+<div><p style="margin:6px">now</p><img width="780" src="data:image/png;base64,{after}"></div></body>"""
 
 
 class Picture(NamedTuple):
-    """A page to show; `link` is followed first, to reach a page whose address is not known beforehand."""
+    """A page to show; `links` are followed first, to reach a page whose address is not known beforehand."""
 
     name: str
     path: str
-    link: str = ""
+    links: tuple[str, ...] = ()
+    may_be_empty: bool = False
+    """Nothing stands on the page in a new demo."""
 
 
 PICTURES = (
+    Picture("ask", "/evaluation/queries?escalated=yes", ("a.cover", "text=As shown to the user")),
+    Picture("front", "/"),
     Picture("overview", "/evaluation?range=90d"),
     Picture("questions", "/evaluation/queries"),
-    Picture("question", "/evaluation/queries?outcome=answered", "a.cover"),
+    Picture("question", "/evaluation/queries?escalated=yes", ("a.cover",)),
+    Picture("iteration", "/evaluation/queries?iterations=2", ("a.cover",)),
     Picture("patterns", "/evaluation/patterns"),
+    Picture("prompts", "/evaluation/prompts"),
+    Picture("prompt", "/evaluation/prompts/planner"),
+    Picture("debugger", "/evaluation/debugger?q=who+may+approve+a+refund"),
+    Picture("difference", "/evaluation/debugger?q=who+may+approve+a+refund&against=words-first"),
+    Picture("runs", "/evaluation/runs"),
+    Picture("run", "/evaluation/runs", ("td a:has-text('fts-only')",)),
+    Picture("lost-query", "/evaluation/runs", ("td a:has-text('fts-only')", "main a[href*='/queries/']")),
+    Picture("comparison", "/evaluation/runs", ("button:has-text('Compare the two')",)),
+    Picture("run-start", "/evaluation/runs/start"),
+    Picture("experiments", "/evaluation/experiments"),
+    Picture("experiment", "/evaluation/experiments/balanced-weights"),
+    Picture("experiment-lost", "/evaluation/experiments/words-only"),
+    Picture("label", "/evaluation/label/hotel"),
+    Picture("labels", "/evaluation/label"),
+    Picture("traces", "/traces"),
+    Picture("trace", "/traces", ("main td a",)),
+    Picture("memories", "/memory"),
+    Picture("memory", "/memory?folder=night-desk", ("a.cover",)),
+    Picture("inbox", "/memory/inbox", may_be_empty=True),
+    Picture("find", "/find?q=night"),
+    Picture("audit", "/evaluation/audit"),
+    Picture("tokens", "/evaluation/tokens", may_be_empty=True),
+    Picture("sign-ins", "/evaluation/sign-ins", may_be_empty=True),
+    Picture("settings", "/evaluation/settings"),
 )
+"""Every page of the dashboard."""
 
 
 class EmptyPictureError(Exception):
     """A page has nothing to show."""
 
 
-def take_picture(page: Page, address: str, picture: Picture) -> bytes:
-    """Return the picture of a page; raise `EmptyPictureError` where it shows nothing or the browser complains."""
+def open_page(page: Page, address: str, picture: Picture) -> None:
+    """Go to the page of a picture; raise `EmptyPictureError` where it shows nothing or the browser complains."""
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda problem: complaints.append(str(problem)))
     page.goto(address + picture.path, wait_until="load")
-    if picture.link:
-        page.locator(picture.link).first.click()
-        page.wait_for_load_state("load")
-    check_page(page, picture.name)
+    for link in picture.links:
+        found = page.locator(link).first
+        if not found.count():
+            raise EmptyPictureError(f"{picture.name}: {page.url} has no {link}. Fill the demo anew.")
+        with page.expect_navigation(wait_until="load"):
+            found.click()
+    check_page(page, picture)
     if complaints:
         raise EmptyPictureError(f"{picture.name}: the browser says {complaints[0]}")
-    return page.screenshot(type="png", clip={"x": 0, "y": 0, "width": WIDTH, "height": HEIGHT})
 
 
-def check_page(page: Page, name: str) -> None:
+def check_page(page: Page, picture: Picture) -> None:
     """Refuse a page with an empty chart or without content."""
     if (empty := page.evaluate(_EMPTY_CHARTS)) > 0:
-        raise EmptyPictureError(f"{name}: {empty} charts have no mark. Fill the demo anew.")
-    if page.locator("section.empty").count():
-        raise EmptyPictureError(f"{name}: {page.locator('section.empty h2').first.inner_text()}")
+        raise EmptyPictureError(f"{picture.name}: {empty} charts have no mark. Fill the demo anew.")
+    if page.locator("section.empty:visible").count() and not picture.may_be_empty:
+        raise EmptyPictureError(f"{picture.name}: {page.locator('section.empty:visible h2').first.inner_text()}")
+
+
+def take_picture(browser: Browser, address: str, picture: Picture) -> bytes:
+    """Return the picture of a page."""
+    page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
+    try:
+        open_page(page, address, picture)
+        return page.screenshot(type="png", clip={"x": 0, "y": 0, "width": WIDTH, "height": HEIGHT})
+    finally:
+        page.close()
+
+
+def put_beside(browser: Browser, before: bytes, after: bytes) -> bytes:
+    """Return a picture of two pictures side by side."""
+    page = browser.new_page(viewport={"width": 1568, "height": 600})
+    try:
+        both = (base64.b64encode(content).decode() for content in (before, after))
+        page.set_content(_PAIR.format(**dict(zip(("before", "after"), both, strict=True))), wait_until="load")
+        return page.screenshot(type="png", full_page=True)
+    finally:
+        page.close()
 
 
 def main(arguments: list[str]) -> int:
@@ -74,16 +133,18 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("address", help="where the demo serves")
     parser.add_argument("folder", type=Path, help="where pictures are written")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="make these pictures only")
+    parser.add_argument("--before", type=Path, help="a folder with pictures of an older version")
     given = parser.parse_args(arguments)
     address = re.sub("/$", "", given.address)
+    chosen = [picture for picture in PICTURES if given.only is None or picture.name in given.only]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         try:
-            made = {}
-            for picture in PICTURES:
-                page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
-                made[picture.name] = take_picture(page, address, picture)
-                page.close()
+            made = {picture.name: take_picture(browser, address, picture) for picture in chosen}
+            for name in [] if given.before is None else list(made):
+                if (old := given.before / f"{name}.png").is_file():
+                    made[f"before-{name}"] = put_beside(browser, old.read_bytes(), made[name])
         except EmptyPictureError as problem:
             sys.stderr.write(f"{problem}\n")
             return 1

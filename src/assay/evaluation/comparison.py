@@ -370,7 +370,7 @@ class Compared:
         by_verdict: dict[str, list[str]] = {}
         for name, change in self.metrics.items():
             by_verdict.setdefault(change.comparison.verdict, []).append(name)
-        lists = {verdict: ", ".join(names) for verdict, names in by_verdict.items()}
+        lists = {verdict: _name_some(names) for verdict, names in by_verdict.items()}
         parts = [f"{verdict} on {lists[verdict]}" for verdict in ("worse", "better") if verdict in lists]
         withheld = f" No verdict on {lists['withheld']}: see below." if "withheld" in lists else ""
         if parts:
@@ -395,6 +395,16 @@ class Compared:
 
 _HTML_CELLS = 5
 """Cells of a row that a notebook shows: metric, both means, difference and p."""
+
+
+NAMED = 8
+"""Metrics that a sentence names before it only counts the rest."""
+
+
+def _name_some(names: Sequence[str]) -> str:
+    """Return names in a row; of many, the first ones and how many more there are."""
+    more = len(names) - NAMED
+    return ", ".join(names) if more < 2 else f"{', '.join(names[:NAMED])} and {more} more"
 
 
 def _split_interval(told: dict[str, Any]) -> dict[str, object]:

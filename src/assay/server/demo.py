@@ -1,8 +1,9 @@
 """`assay serve --demo`: a store with something on every page, filled by running the bundled datasets.
 
-The data is real: the datasets are ingested and run, their questions are researched, and a flag climbs the ladder on the
-results of those searches. The history of twelve weeks consists of these answers, placed in earlier weeks
-(`demo_history`). A folder is filled once; the next start reuses it.
+The data is real: the datasets are ingested and run, their questions are researched, and two changes go up the ladder
+on the results of real searches (`demo_changes`). Replies of models are recorded and replayed (`demo_replies`), and the
+pages say so. What is made up is when all of this happened: the clock of the store is set back, so that there are twelve
+weeks to look at (`demo_history`). A folder is filled once; the next start reuses it.
 """
 
 from __future__ import annotations
@@ -14,36 +15,33 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
-
-import numpy as np
+from typing import NamedTuple
 
 from assay import wiring
+from assay.access import Grant
+from assay.clock import Clock, SystemClock
 from assay.errors import InputError
 from assay.evaluation.datasets import for_scoring, load_dataset
-from assay.evaluation.gating import judge
-from assay.evaluation.gating.verdict import Status
-from assay.evaluation.readings import reading_of
 from assay.evaluation.results import RunResult
-from assay.evaluation.running.own_memory import share_held
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import Running, run
-from assay.flags import find_flag
 from assay.memory.engine import Engine
-from assay.online.interleaving import collect_shadow
-from assay.online.ladder import offline_evidence
-from assay.online.shadow import Shadow, ShadowOptions
-from assay.online.sides import treatment_of
-from assay.records import DEFAULT_TENANT, Draft, Judgment, JudgmentSource, LoggedQuery, Origin, Scope, SearchRequest
+from assay.records import DEFAULT_TENANT, Draft, Scope
+from assay.records.access import Access
 from assay.records.datasets import Dataset
-from assay.records.flags import VoteKind
 from assay.records.research_log import TracedAnswer
 from assay.records.traces import SpanRole, TraceDocument, TraceSpan
-from assay.server import demo_history
+from assay.server import demo_changes, demo_history, demo_replies
+from assay.server.demo_history import PastClock
 from assay.settings import Settings
 from assay.systems.assay_engine import take_in
 from assay.systems.registry import Configuration
+from assay.verbs import Caller
+from assay.verbs import runs as run_verbs
+from assay.verbs.verb import Surface
 
 FOLDER = Path("build/serve-demo")
 """The default folder of the demo's store and runs."""
@@ -51,12 +49,30 @@ QUESTION_DATASET = "hotel"
 """The dataset whose questions are researched; its documents are ingested too."""
 MEMORY_DATASET = "agent-memory"
 """A second dataset to ingest: memories of an agent, with edges and tiers."""
-FLAG = "docscore_aggregation"
-"""The change that goes up the ladder."""
-RUNS = {"default": "assay", "fts-only": "assay:channels=fts5", FLAG: f"assay:flags.{FLAG}=on"}
-"""What is run: the default, a configuration that is worse on purpose, and the change."""
+SAMPLE = 0.4
+"""The share of the memories' questions that the offline runs of a change ask."""
+
+
+class PlannedRun(NamedTuple):
+    """A run of the demo's history."""
+
+    name: str
+    dataset: str
+    spec: str
+    weeks_ago: int
+    sample: float | None = None
+
+
+RUNS = (
+    PlannedRun("default", QUESTION_DATASET, "assay", demo_history.WEEKS - 1),
+    PlannedRun(demo_changes.CONTROL, MEMORY_DATASET, demo_changes.SPECS[demo_changes.CONTROL], 8, SAMPLE),
+    PlannedRun(demo_changes.WINNER, MEMORY_DATASET, demo_changes.SPECS[demo_changes.WINNER], 7, SAMPLE),
+    PlannedRun(demo_changes.LOSER, MEMORY_DATASET, demo_changes.SPECS[demo_changes.LOSER], 4, SAMPLE),
+    PlannedRun("fts-only", QUESTION_DATASET, "assay:channels=fts5", 4),
+)
+"""What is run: Assay as it is set up, both changes with what they are compared with, and a search by words alone."""
 FILLED = "filled.json"
-_OWN = frozenset({FILLED, "runs", "labels"})
+_OWN = frozenset({FILLED, "runs", "labels", "baselines", "datasets"})
 
 Report = Callable[[str], None]
 """Prints one line about the progress."""
@@ -90,31 +106,34 @@ def clear(settings: Settings) -> None:
         folder.mkdir(parents=True)
 
 
-def fill(engine: Engine, settings: Settings, report: Report) -> None:
-    """Ingest, run, research and test, unless that was done before."""
+def fill(settings: Settings, report: Report, *, clock: Clock | None = None) -> None:
+    """Ingest, run, research and test, unless that was done before; the store must not be open."""
     if is_filled(settings):
         return
-    scope = wiring.scope_of(settings)
-    loaded = load_dataset(QUESTION_DATASET)
-    _take_in(engine, scope, loaded, report)
-    _share(settings, loaded)
-    _take_in(engine, scope, load_dataset(MEMORY_DATASET), report)
-    dataset = for_scoring(loaded).dataset
-    runs = _run_all(dataset, settings, report)
-    _tell_story(engine, scope)
-    _ask(engine, settings, scope, dataset, report)
-    _climb(engine, scope, dataset, runs, report)
+    past = PastClock(clock or SystemClock())
+    today = past.now()
+    past.set(today - timedelta(weeks=demo_history.WEEKS, days=1))
+    embedder = wiring.open_remembering_embedder(settings)
+    with wiring.open_engine(settings, clock=past, embedder=embedder) as engine:
+        filling = _Filling(engine, settings, wiring.scope_of(settings), past, today, report)
+        questions = load_dataset(QUESTION_DATASET)
+        scored = {QUESTION_DATASET: filling.take_in(questions)}
+        # Computing vectors takes most of the time, so runs get a copy of the store while it holds nothing else.
+        _share(settings, questions)
+        memories = load_dataset(MEMORY_DATASET)
+        scored[MEMORY_DATASET] = filling.take_in(memories)
+        _fill_corpus(memories, partial(wiring.open_engine, embedder=embedder))
+        runs = filling.run_all(scored)
+        filling.bless(runs["default"])
+        filling.change_search(scored[MEMORY_DATASET], runs)
+        filling.tell_story()
+        filling.ask(scored[QUESTION_DATASET])
     done = {"dataset": QUESTION_DATASET, "runs": {name: run.run_id for name, run in runs.items()}}
     (Path(settings.db).parent / FILLED).write_text(json.dumps(done, indent=1) + "\n", encoding="utf-8")
 
 
-def _take_in(engine: Engine, scope: Scope, dataset: Dataset, report: Report) -> None:
-    report(f"Taking in {len(dataset.documents)} documents of {dataset.name} ...")
-    take_in(engine, scope, dataset)
-
-
 def _share(settings: Settings, dataset: Dataset) -> None:
-    """Copy the ingested store for the runs, unless they have one: computing vectors takes most of the time."""
+    """Copy the store for the runs of the one dataset that it holds, unless they have a store."""
     corpus = Path(wiring.corpus_settings(Configuration(), dataset).db)
     if corpus.exists():
         return
@@ -125,12 +144,85 @@ def _share(settings: Settings, dataset: Dataset) -> None:
     beside.replace(corpus)
 
 
-def _ask(engine: Engine, settings: Settings, scope: Scope, dataset: Dataset, report: Report) -> None:
-    answerable = [case.query for case in dataset.cases if case.answerable]
-    report(f"Asking the questions of {demo_history.WEEKS} weeks ...")
-    answers = demo_history.ask_and_place(engine, settings, scope, answerable)
-    with engine.store.writing(scope) as work:
-        work.traces.add_many([span for answer in answers for span in _spans_of(answer)])
+def _fill_corpus(dataset: Dataset, open_store: Callable[[Settings], Engine]) -> None:
+    """Ingest a dataset into the store of its runs, with the vectors that were computed before."""
+    corpus = wiring.corpus_settings(Configuration(), dataset)
+    if not Path(corpus.db).exists():
+        with open_store(corpus) as engine:
+            take_in(engine, wiring.scope_of(corpus), dataset)
+
+
+class _Filling(NamedTuple):
+    """The demo while it is made."""
+
+    engine: Engine
+    settings: Settings
+    scope: Scope
+    clock: PastClock
+    today: datetime
+    report: Report
+
+    def take_in(self, dataset: Dataset) -> Dataset:
+        """Ingest the documents of a dataset; return what can be scored of it."""
+        self.report(f"Taking in {len(dataset.documents)} documents of {dataset.name} ...")
+        take_in(self.engine, self.scope, dataset)
+        return for_scoring(dataset).dataset
+
+    def run_all(self, datasets: Mapping[str, Dataset]) -> dict[str, RunResult]:
+        """Make every run of the history, each in its week."""
+        made = {}
+        for planned in RUNS:
+            dataset = datasets[planned.dataset]
+            self.report(f"Running {planned.name} over {dataset.name} ...")
+            self.clock.set(self.today - timedelta(weeks=planned.weeks_ago))
+            options = RunOptions(name=planned.name, spec=planned.spec, sample=planned.sample, tags=(demo_history.TAG,))
+            running = Running(runs=self.settings.runs_folder, clock=self.clock)
+            with closing(wiring.open_system(planned.spec, dataset)) as system:
+                made[planned.name] = run(dataset, system, options, running)
+        return made
+
+    def bless(self, chosen: RunResult) -> None:
+        """Make a run the baseline of its dataset."""
+        self.clock.set(self.today - timedelta(weeks=demo_history.WEEKS - 2))
+        grant = Grant(scope=self.scope, access=Access.OPERATOR, person=True)
+        caller = Caller(
+            opened=self.engine,
+            settings=self.settings,
+            grant=grant,
+            surface=Surface.COMMAND_LINE,
+            via="assay serve --demo",
+        )
+        request = run_verbs.BLESS.make({"run_id": chosen.run_id, "note": "The search as it comes with Assay."})
+        run_verbs.BLESS.call(caller, request)
+
+    def change_search(self, dataset: Dataset, runs: Mapping[str, RunResult]) -> None:
+        """Take two changes of the search up the ladder."""
+        stage = demo_changes.Stage(
+            engine=self.engine, scope=self.scope, clock=self.clock, dataset=dataset, today=self.today, runs=runs
+        )
+        self.clock.set(self.today - timedelta(weeks=demo_history.WEEKS))
+        demo_changes.serve_control(self.engine, self.scope)
+        self.report(f"Testing {demo_changes.WINNER} in the shadow ...")
+        demo_changes.try_winner(stage)
+        self.report(f"Testing {demo_changes.LOSER} with simulated users ...")
+        demo_changes.try_loser(stage)
+
+    def tell_story(self) -> None:
+        """Save notes that change what is known; the gate of saving decides what becomes of each."""
+        for place, (title, body) in enumerate(STORY):
+            self.clock.set(self.today - timedelta(weeks=2 * (len(STORY) - place)))
+            self.engine.saver.save(self.scope, Draft(title=title, body=body, folder="night-desk"))
+
+    def ask(self, dataset: Dataset) -> None:
+        """Ask the questions of every week, then those with recorded replies of models."""
+        self.report(f"Asking the questions of {demo_history.WEEKS} weeks ...")
+        self.clock.set(self.today)
+        answerable = [case.query for case in dataset.cases if case.answerable]
+        answers = demo_history.ask_and_place(self.engine, self.settings, self.scope, answerable, self.clock)
+        self.report("Replaying recorded replies of models ...")
+        answers += demo_replies.replay_all(self.engine, self.settings, self.scope)
+        with self.engine.store.writing(self.scope) as work:
+            work.traces.add_many([span for answer in answers for span in _spans_of(answer)])
 
 
 STORY = (
@@ -143,12 +235,6 @@ STORY = (
     ),
 )
 """Notes saved one after the other: later ones replace or extend earlier ones, so that memories have a history."""
-
-
-def _tell_story(engine: Engine, scope: Scope) -> None:
-    """Save notes that change what is known; the gate of saving decides what becomes of each."""
-    for title, body in STORY:
-        engine.saver.save(scope, Draft(title=title, body=body, folder="night-desk"))
 
 
 def _spans_of(answer: TracedAnswer) -> list[TraceSpan]:
@@ -179,73 +265,3 @@ def _spans_of(answer: TracedAnswer) -> list[TraceSpan]:
         documents=tuple(found),
     )
     return [root, search]
-
-
-def _run_all(dataset: Dataset, settings: Settings, report: Report) -> dict[str, RunResult]:
-    made = {}
-    for name, spec in RUNS.items():
-        report(f"Running {name} over {len(dataset.cases)} queries of {dataset.name} ...")
-        with closing(wiring.open_system(spec, dataset)) as system:
-            made[name] = run(dataset, system, RunOptions(name=name, spec=spec), Running(runs=settings.runs_folder))
-    return made
-
-
-def _climb(engine: Engine, scope: Scope, dataset: Dataset, runs: Mapping[str, RunResult], report: Report) -> None:
-    """Test the change: offline evidence, shadow runs of every question, and the votes they produce."""
-    report(f"Testing {FLAG} beside what is in force ...")
-    ladder = wiring.ladder_of(engine)
-    passed = judge(reading_of(runs[FLAG]), None).status is not Status.FAIL
-    rng = np.random.default_rng(0)
-    with engine.store.reading(scope) as work:
-        own = share_held(work, dataset.documents)
-    evidence = offline_evidence(runs["default"], runs[FLAG], gate_passed=passed, rng=rng, own_share=own)
-    ladder.offline(scope, FLAG, evidence)
-    engine.flags.turn(engine.store, scope, FLAG, "off", shadow=True)
-    _judge(engine, scope, dataset)
-    ladder.trials.begin(scope, FLAG, kind=VoteKind.PAIRED)
-    treatment = treatment_of(engine, find_flag(FLAG), on=True)
-    options = ShadowOptions(percent=100, capacity=len(dataset.cases) + 1, duty=1.0)
-    shadow = Shadow(store=engine.store, features=lambda _: {FLAG: treatment}, clock=engine.clock, options=options)
-    try:
-        for case in dataset.cases:
-            request = SearchRequest(query=case.query, tool_name="demo")
-            shadow(scope, request, engine.searcher.search(scope, request))
-        shadow.drain()
-    finally:
-        shadow.close()
-    collect_shadow(engine.store, scope, ladder.trials, FLAG)
-    ladder.decide(scope, FLAG)
-
-
-def _judge(engine: Engine, scope: Scope, dataset: Dataset) -> None:
-    """Store the dataset's questions and grades as the evaluation corpus, so that shadow runs can be judged."""
-    with engine.store.reading(scope) as work:
-        memory_of = {memory.source_id: memory.id for memory in work.memories.page(limit=10_000)}
-    now = engine.clock.now()
-    queries = [
-        LoggedQuery(
-            query_id=f"{dataset.name}-{case.id}",
-            query=case.query,
-            tool_name="demo",
-            created_at=now,
-            origin=Origin.EVALUATION,
-            is_eval_corpus=True,
-        )
-        for case in dataset.cases
-    ]
-    grades = [
-        Judgment(
-            query_id=f"{dataset.name}-{case.id}",
-            memory_id=memory_of[document],
-            relevance=grade,
-            source=JudgmentSource.MANUAL,
-            created_at=now,
-            annotator=dataset.name,
-        )
-        for case in dataset.cases
-        for document, grade in case.labels.items()
-        if document in memory_of
-    ]
-    with engine.store.writing(scope) as work:
-        work.queries.add_many(queries)
-        work.judgments.put_many(grades)

@@ -24,7 +24,7 @@ from assay.settings import Settings
 from assay.wiring.research import open_research
 
 WEEKS = 12
-QUESTIONS = 38
+QUESTIONS = 30
 """Answerable questions to research, spread over the whole dataset."""
 A_WEEK = 30
 """Questions of each week, drawn in turn."""
@@ -74,18 +74,20 @@ class PastClock:
         return self._clock.monotonic()
 
 
-def ask_and_place(engine: Engine, settings: Settings, scope: Scope, answerable: Sequence[str]) -> list[TracedAnswer]:
+def ask_and_place(
+    engine: Engine, settings: Settings, scope: Scope, answerable: Sequence[str], clock: PastClock
+) -> list[TracedAnswer]:
     """Ask the questions of every week in their order, then those of today; return the answers of today.
 
     A question is asked once under each operating point. When its turn comes again, the record of its answer is stored
     again with the other moment.
     """
-    clock = PastClock(engine.clock)
+    today = clock.now()
     stricter = settings.change(research={**settings.research, "answer_from": STRICT_FROM})
-    usual, strict = (open_research(given, engine, scope, clock=clock) for given in (settings, stricter))
+    usual, strict = (open_research(given, engine, scope) for given in (settings, stricter))
     chosen = _spread(answerable)
     answers: dict[tuple[str, bool], TracedAnswer] = {}
-    for number, (question, moment, is_strict) in enumerate(_plan([*chosen[:-TODAY], *NEWEST], engine.clock.now())):
+    for number, (question, moment, is_strict) in enumerate(_plan([*chosen[:-TODAY], *NEWEST], today)):
         known = answers.get((question, is_strict))
         if known is None:
             clock.set(moment)
@@ -93,7 +95,7 @@ def ask_and_place(engine: Engine, settings: Settings, scope: Scope, answerable: 
         else:
             with engine.store.writing(scope) as work:
                 work.research.put(*_move(known, f"r_demo_{number:04}", moment))
-    clock.set(engine.clock.now())
+    clock.set(today)
     # Pages list the newest first, and the first questions of the dataset are the most typical.
     now = [usual.ask(scope, question, tags=(TAG,)) for question in (*OUTSIDE, *chosen[-TODAY:])]
     weak = [answer for answer in now if answer.outcome is not QuestionOutcome.ANSWERED][:1]

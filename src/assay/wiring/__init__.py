@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 from assay.extras import missing_extra
 
 if TYPE_CHECKING:
-    from assay.wiring.engines import flags_of, load_embedder, open_embedder, open_engine
+    from assay.wiring.engines import flags_of, load_embedder, open_embedder, open_engine, open_remembering_embedder
     from assay.wiring.executors import (
         WorkOptions,
         connect_cluster,
@@ -79,6 +79,7 @@ _HOME = {
     "lookup_of": "systems",
     "move_store": "stores",
     "open_engine": "engines",
+    "open_remembering_embedder": "engines",
     "open_judge": "models",
     "open_judging": "models",
     "open_model": "models",
@@ -120,6 +121,7 @@ __all__ = [
     "open_judge",
     "open_judging",
     "open_model",
+    "open_remembering_embedder",
     "open_research",
     "open_simulation",
     "open_store",

@@ -65,6 +65,18 @@ def open_embedder(settings: Settings, given: Embedder | None = None) -> Embedder
     return found
 
 
+REMEMBERED_TEXTS = 20_000
+
+
+def open_remembering_embedder(settings: Settings) -> Embedder | None:
+    """Return an embedder that remembers texts, for filling several stores with the same documents; None: no vectors."""
+    if settings.embedder == "none":
+        return None
+    from assay.embedding.wrappers import CachedEmbedder  # noqa: PLC0415 - see the package's docstring
+
+    return CachedEmbedder(open_embedder(settings), REMEMBERED_TEXTS)
+
+
 def load_embedder(settings: Settings, *, run_once: bool = False) -> Embedder:
     """The embedder the settings name, ready for work."""
     threads = settings.embedder_threads or 0

@@ -332,6 +332,26 @@ class Choice(NamedTuple):
     evaluate: bool = True
 
 
+OpenSeat = Callable[[str], "ChatModel"]
+"""Opens the model of a seat: a role of the panel, `planner`, `synthesiser` or `escalation`."""
+
+
+class RecordedResearch(NamedTuple):
+    """A pipeline whose models replay recorded replies, and the questions it has replies for."""
+
+    pipeline: ResearchPipeline
+    questions: tuple[str, ...]
+
+
+def open_recorded_research(settings: Settings, engine: Engine, scope: Scope, path: Path) -> RecordedResearch:
+    """Return a pipeline in which every model replays what a file has recorded of its seat."""
+    from assay.models.recorded import RecordedModel, Recording  # noqa: PLC0415 - see the package's docstring
+
+    recording = Recording.load(path)
+    pipeline = open_research(settings, engine, scope, open_seat=lambda seat: RecordedModel(recording, seat))
+    return RecordedResearch(pipeline, recording.questions)
+
+
 def open_research(
     settings: Settings,
     engine: Engine,
@@ -340,23 +360,26 @@ def open_research(
     choice: Choice | None = None,
     custom: tuple[CustomDimension, ...] = (),
     clock: Clock | None = None,
+    open_seat: OpenSeat | None = None,
 ) -> ResearchPipeline:
     """Return a pipeline over a memory. It uses models where `model.url` is set, else rules.
 
-    Records carry the time of `clock`; by default that of the memory.
+    Records carry the time of `clock`; by default that of the memory. `open_seat` opens the models instead of the
+    settings.
     """
     choice = choice or Choice()
     custom = (*custom_dimensions(settings), *custom)
+    asks = not choice.builtin and (open_seat is not None or has_model(settings))
 
     def parts_for(question: str | None) -> PipelineParts:
-        return _parts(_Seats(settings, engine, scope, choice, question), choice, custom, clock or engine.clock)
+        seats = _Seats(settings, engine, scope, asks_models=asks, question=question, open_seat=open_seat)
+        return _parts(seats, choice, custom, clock or engine.clock)
 
     def deal(question: str) -> PipelineParts | None:
         with engine.store.reading(scope) as work:
             split = bool(work.prompts.running_splits())
         return parts_for(question) if split else None
 
-    asks = not choice.builtin and has_model(settings)
     return ResearchPipeline(
         parts_for(None), store=engine.store, observe=research_observer(engine), deal=deal if asks else None
     )
@@ -387,14 +410,22 @@ class _Seats:
     """Who plans, answers and evaluates."""
 
     def __init__(
-        self, settings: Settings, engine: Engine, scope: Scope, choice: Choice, question: str | None = None
+        self,
+        settings: Settings,
+        engine: Engine,
+        scope: Scope,
+        *,
+        asks_models: bool,
+        question: str | None = None,
+        open_seat: OpenSeat | None = None,
     ) -> None:
         self.settings = settings
         self.engine = engine
         self.scope = scope
-        self.asks_models = not choice.builtin and has_model(settings)
+        self.asks_models = asks_models
         self.evaluate = read_evaluate_mode(settings)
-        if self.evaluate == "model" and not has_model(settings):
+        self._open_seat = open_seat
+        if self.evaluate == "model" and open_seat is None and not has_model(settings):
             raise SettingError(
                 'research.evaluate is "model", and no model is set up', remedy="Set model.url and model.name."
             )
@@ -413,6 +444,8 @@ class _Seats:
         return EvaluatedBy.MODEL if self._by_model else EvaluatedBy.BUILTIN
 
     def _model(self, seat: str) -> ChatModel:
+        if self._open_seat is not None:
+            return self._open_seat(seat)
         named = table(self.settings, "models").get(seat) or self.settings.model_name or DEFAULT_MODELS[seat]
         if named not in self._models:
             self._models[named] = open_model(

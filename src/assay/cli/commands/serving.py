@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from assay import mcp as mcp_server
-from assay import server, wiring
+from assay import server
 from assay.cli.surface import Surface, command
 from assay.errors import InputError
 from assay.extras import need_extra
@@ -180,9 +180,7 @@ def _demo_settings(settings: Settings, folder: Path | None) -> Settings:
 
 
 def _fill(surface: Surface, settings: Settings) -> None:
-    if not server.demo.is_filled(settings):
-        with wiring.serving(settings) as engine:
-            server.demo.fill(engine, settings, surface.note)
+    server.demo.fill(settings, surface.note)
 
 
 # --- `assay mcp`: serve the memory to agents over the Model Context Protocol ---

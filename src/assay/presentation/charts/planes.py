@@ -325,7 +325,7 @@ def evidence_path(path: Sequence[tuple[int, float, float]], bound: float, least:
     marks = [
         Mark(shape=Shape.RULE, x=0, x2=100, y=at, y2=at, colour="ink", title=f"decides at {bound:.2f}", data=False),
         Mark(
-            shape=Shape.TEXT, x=100, y=at - 4, text=f"decides at {bound:.2f}", anchor="end", colour="quiet", data=False
+            shape=Shape.TEXT, x=1, y=at - 4, text=f"decides at {bound:.2f}", anchor="start", colour="quiet", data=False
         ),
     ]
     if votes and least <= across.high:

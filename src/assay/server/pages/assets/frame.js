@@ -45,6 +45,16 @@
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   };
+  // A table that is wider than its box is scrolled with the arrow keys: the box must be reachable with Tab.
+  const reachBoxes = () => {
+    for (const box of document.querySelectorAll(".wide:not([aria-label]), .command:not([aria-label])")) {
+      if (box.scrollWidth <= box.clientWidth) continue;
+      const heading = box.closest("section")?.querySelector("h2, h3, p");
+      box.tabIndex = 0;
+      box.setAttribute("role", "group");
+      box.setAttribute("aria-label", heading?.textContent.trim().slice(0, 80) || "Table");
+    }
+  };
   const slug = (text) => text.toLowerCase().replace(/[^a-z0-9]+/g, "-").slice(0, 60) || "table";
   // Tables that the server does not export (they are whole on the page) are exported from the page.
   const cells = (row) => [...row.cells].map((cell) => {
@@ -258,6 +268,8 @@
     showTimes();
     addTableExports();
     addChartExports();
+    reachBoxes();
+    addEventListener("resize", reachBoxes);
     const menu = document.querySelector(".menu"), nav = document.querySelector(".side nav");
     menu.hidden = false;
     menu.addEventListener("click", () => {
