@@ -164,7 +164,7 @@ def test_a_system_that_replays_is_never_asked() -> None:
 
 
 def test_repeated_results_and_ids_that_the_dataset_does_not_have_are_named() -> None:
-    found = one(why(lambda query, k: ["stranger", "stranger", "\x1b[31mred", "hours"], "lost-word"))
+    found = one(why(lambda query, k: ["stranger", "stranger", "\x1b[31mred", "hours"], "lost-word", k=3))
     assert not any("\x1b" in line for line in explain_lines(found)), "a foreign id cannot steer the terminal"
     assert any("repeated results dropped" in note for note in found.notes)
     strange = found.gold[0].outranked_by[0]
