@@ -23,7 +23,7 @@ FREE = frozenset({
     "cursor", "limit", "since", "until", "least_score", "most_score", "passed", "failure_type", "failed_dimension",
     "escalated", "skipped", "judge_failed", "severe", "least_iterations", "most_iterations", "status", "kind",
     "outcome", "origin", "source", "tier", "seed", "versions", "prompt_version", "text", "offset", "before", "after",
-    "action", "all_tenants", "version", "strict", "metric", "allow_lost", "run_type", "most", "slow_ms",
+    "action", "all_tenants", "version", "strict", "metric", "allow_lost", "run_type", "most", "slow_ms", "k",
 })  # fmt: skip
 """Optional parameters of queries that name nothing of anybody: they only choose among one's own things."""
 
@@ -66,6 +66,7 @@ ROUTES: Mapping[str, Example] = {
     "POST /api/memory/{memory_id}/forget": lambda has: {"memory_id": has.spare_memory_id},
     "POST /api/memory/{memory_id}/restore": lambda has: {"memory_id": has.spare_memory_id},
     "GET /evaluation/runs/{run_id}/queries/{query_id:path}": lambda has: {"run_id": has.run_id, "query_id": "c1"},
+    "GET /api/runs/{run_id}/why": lambda has: {"run_id": has.run_id, "query": "c1"},
     "GET /evaluation/runs/compare": lambda has: {"control": has.run_id, "treatment": has.run_id},
     "GET /evaluation/debugger": lambda has: {"q": f"ledger {has.canary('body')}"},
     "POST /evaluation/runs/{run_id}/queries/{query_id:path}": lambda has: {"run_id": has.run_id, "query_id": "c1"},
