@@ -30,8 +30,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import assay
-from assay.evaluation.datasets import load_dataset
-from assay.evaluation.datasets.bundled import find_bundled
 from assay.formats.grid import grid
 from assay.records.datasets import Dataset
 from assay.records.explanations import LossReason, LostQueries, LostQuery
@@ -48,7 +46,7 @@ Search = Callable[[str, int], Ranking]
 @cache
 def hotel() -> Dataset:
     """The bundled dataset."""
-    return load_dataset(find_bundled("hotel"))
+    return assay.Dataset.load("hotel")
 
 
 # --- The systems ---

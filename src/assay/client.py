@@ -48,6 +48,7 @@ from assay.records.analysis import (
     SplitStanding,
 )
 from assay.records.datasets import DatasetOverview
+from assay.records.explanations import LostQueries, QueryExplanation
 from assay.records.flags import (
     FlagState,
 )
@@ -258,6 +259,10 @@ class Client(MemoryCalls):
     def show_run(self, run_id: str, *, run_type: RunType = RunType.FULL) -> EvalResult:
         """Return one run as the store keeps it, with every case's numbers; or the newest verdict of the gate on it."""
         return self._call(run_verbs.SHOW, run_id=run_id, run_type=run_type)
+
+    def why_run(self, run_id: str, query: str = "lost", *, k: int | None = None) -> QueryExplanation | LostQueries:
+        """Explain why a query of a run lost its gold, from what the run recorded; `lost` lists all that did."""
+        return self._call(run_verbs.WHY, run_id=run_id, query=query, k=k)
 
     def compare(self, control: str, treatment: str, *, seed: int = 0) -> ComparisonResult:
         """Compare two runs over the same cases, each by its id or name."""

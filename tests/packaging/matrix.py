@@ -108,7 +108,7 @@ MAIN_JOB = (
     works("report poor"),
     works("report poor --html --name page"),
     works("report poor --why q03 --dataset golden"),
-    works("report poor --why lost --probe --calls 5"),
+    works("report poor --why lost --probe --calls 5 --dataset golden"),
     works("measure --qrels qrels.txt --run ranking.trec --metrics ndcg@10"),
     works("bench list"),
     works("bench memory --system markdown-grep"),

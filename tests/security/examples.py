@@ -23,7 +23,7 @@ FREE = frozenset({
     "cursor", "limit", "since", "until", "least_score", "most_score", "passed", "failure_type", "failed_dimension",
     "escalated", "skipped", "judge_failed", "severe", "least_iterations", "most_iterations", "status", "kind",
     "outcome", "origin", "source", "tier", "seed", "versions", "prompt_version", "text", "offset", "before", "after",
-    "action", "all_tenants", "version", "strict", "metric", "allow_lost", "run_type", "most", "slow_ms",
+    "action", "all_tenants", "version", "strict", "metric", "allow_lost", "run_type", "most", "slow_ms", "k",
 })  # fmt: skip
 """Optional parameters of queries that name nothing of anybody: they only choose among one's own things."""
 
@@ -31,6 +31,7 @@ PARAMETERS: Mapping[str, Callable[[Belongings], str]] = {
     "memory_id": lambda has: has.memory_id,
     "log_id": lambda has: has.log_id,
     "prompt_id": lambda _: PROMPT,
+    "query": lambda _: "c1",
     "session_id": lambda has: has.session_id,
     "query_id": lambda has: has.query_id,
     "run_id": lambda has: has.run_id,

@@ -614,6 +614,10 @@ RUNS = {
         base={"run_id": "<auto>"},
         changes={"run_id": ("<auto>", "<poor>"), "run_type": ("full", "regression")},
     ),
+    "run.why": Fields(
+        base={"run_id": "<poor>", "query": "c0"},
+        changes={"run_id": ("<poor>", "<auto>"), "query": ("c0", "lost"), "k": (1, 2)},
+    ),
     "run.compare": Fields(
         base={"control": "<auto>", "treatment": "<poor>"},
         changes={

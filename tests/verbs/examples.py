@@ -482,6 +482,16 @@ RUNS = (
         ),
     ),
     Examples(
+        "run.why",
+        (
+            Example(given={"run_id": "<poor>", "query": "c0"}, argv=None),
+            Example(given={"run_id": "poor one", "k": 1}, argv=None),
+            Example(given={"run_id": "<poor>", "query": "zzz"}, argv=None),
+            Example(given={"run_id": "run_none"}, argv=None),
+            Example(given={"run_id": "<poor>", "k": 0}, argv=None),
+        ),
+    ),
+    Examples(
         "run.compare",
         (
             Example(

@@ -1,4 +1,4 @@
-"""Verbs on runs: start one, list them, show one, compare two.
+"""Verbs on runs: start one, list them, show one, explain its queries, compare two.
 
 A caller names a dataset and a run by name, never by a path, and the system is always Assay over a store of its own: no
 file is opened and no code or address is called because a caller said so.
@@ -18,6 +18,7 @@ from assay.access import acts
 from assay.clock import Clock
 from assay.errors import BadValue, RecordNotFound, RunFailed, RunNotFound, ServerBusy
 from assay.records import EvalResult, Mode, RunType
+from assay.records.explanations import LostQueries, QueryExplanation
 from assay.records.run_results import BlessedRun, ComparisonResult, GateResult, ListedRun, RunSummary
 from assay.verbs.fields import NAME, NO_PATH, Whole, YesNo
 from assay.verbs.paging import PageCursor, PageLimit, cut_page, read_cursor, row_number
@@ -106,6 +107,21 @@ class ShowRunRequest(Request):
     run_type: Annotated[
         RunType, Field(description="full: the run itself; regression: the newest verdict of the gate on it.")
     ] = RunType.FULL
+
+
+class WhyRunRequest(Request):
+    """Which query of a run to explain, from what the run recorded."""
+
+    run_id: Annotated[
+        str, Field(min_length=1, max_length=200, pattern=NO_PATH, description="The run, by its id or name; not a path.")
+    ]
+    query: Annotated[
+        str,
+        Field(min_length=1, max_length=4_000, description="A query, by its id or words; `lost`: all that lost gold."),
+    ] = "lost"
+    k: Annotated[
+        int | None, Field(ge=1, le=1_000_000, description="How far down a reader looks; as the metrics say.")
+    ] = None
 
 
 class CompareRunsRequest(Request):
@@ -378,6 +394,19 @@ def show(caller: Caller, request: ShowRunRequest) -> EvalResult:
     return rows[-1]
 
 
+def explain(caller: Caller, request: WhyRunRequest) -> QueryExplanation | LostQueries:
+    """Explain a query of this tenant's run from what it recorded; no system is asked."""
+    from assay.evaluation.why.explaining import explain_run  # noqa: PLC0415 - numpy only when explaining
+
+    run, dataset = caller.shelf.read_cases(caller.shelf.find_run(request.run_id))
+    if dataset is None:
+        raise RecordNotFound(
+            f"the dataset {run.manifest.dataset} of the run is not at hand, or has changed since",
+            remedy="Import the version that the run was measured on.",
+        )
+    return explain_run(run, dataset, request.query, k=request.k)
+
+
 def compare(caller: Caller, request: CompareRunsRequest) -> ComparisonResult:
     """Compare two finished runs of this tenant."""
     from assay.evaluation.comparison import compare_two  # noqa: PLC0415 - numpy only when comparing
@@ -477,6 +506,16 @@ SHOW = Verb(
     http=HttpRoute("GET", "/api/runs/{run_id}", (404,)),
     client="show_run",
 )
+WHY = Verb(
+    name="run.why",
+    summary="Explain why a query of a run lost its gold, from what the run recorded; or list all that did.",
+    act=acts.RUN_READ,
+    request=WhyRunRequest,
+    result=QueryExplanation | LostQueries,
+    call=explain,
+    http=HttpRoute("GET", "/api/runs/{run_id}/why", (404,)),
+    client="why_run",
+)
 COMPARE = Verb(
     name="run.compare",
     summary="Compare two runs over the same cases: differences with intervals, and the cases that moved most.",
@@ -519,4 +558,4 @@ BLESS = Verb(
     client="bless_run",
 )
 
-FAMILY = Family(name="runs", verbs=(START, LIST_RUNS, SHOW, COMPARE, GATE, BLESS))
+FAMILY = Family(name="runs", verbs=(START, LIST_RUNS, SHOW, WHY, COMPARE, GATE, BLESS))

@@ -164,7 +164,7 @@ def test_a_system_that_replays_is_never_asked() -> None:
 
 
 def test_repeated_results_and_ids_that_the_dataset_does_not_have_are_named() -> None:
-    found = one(why(lambda query, k: ["stranger", "stranger", "\x1b[31mred", "hours"], "lost-word"))
+    found = one(why(lambda query, k: ["stranger", "stranger", "\x1b[31mred", "hours"], "lost-word", k=3))
     assert not any("\x1b" in line for line in explain_lines(found)), "a foreign id cannot steer the terminal"
     assert any("repeated results dropped" in note for note in found.notes)
     strange = found.gold[0].outranked_by[0]
@@ -213,6 +213,11 @@ def test_a_passage_is_looked_for_by_its_section() -> None:
     assert gold.item == "notes.md > Passes"
     assert gold.text.endswith(passes)
     assert (gold.indexed, gold.found) == (True, False)
+    keys_alone = PythonFunction(lambda query, k: [{"id": "n", "rel_path": "notes.md", "text": keys}])
+    probe = replace(probe, open_system=lambda _: nullcontext(keys_alone))
+    lost = one(explain_run(run, data, "q", k=1, probe=probe)).gold[0]
+    assert lost.reason is LossReason.SEEMS_NOT_INDEXED
+    assert "the whole document is cut into passages" in str(lost.suggestion)
 
 
 def test_reported_candidates_and_stages_are_told_step_by_step() -> None:

@@ -43,6 +43,8 @@ OUTRANKING = 5
 """Results that are named as those that came before a gold item."""
 BELOW = 3
 """Results after k that are shown of a query that lost nothing."""
+MOST_NOTES = 5
+"""Notes beside a table of lost queries, the most frequent."""
 _NOBODY = Probing(allowed=0)
 
 Opening = Callable[["Dataset"], AbstractContextManager["System"]]
@@ -295,7 +297,9 @@ def _failed(result: CaseResult) -> bool:
 def _gather_lost(explainer: Explainer, explained: Sequence[QueryExplanation], notes: Sequence[str]) -> LostQueries:
     rows = [_describe_lost(query) for query in explained]
     counts = Counter(row.reason.value for row in rows)
-    said = Counter(note for query in explained for note in query.probing.notes)
+    said = Counter(note for query in explained for note in query.probing.notes).most_common()
+    shown = [f"{note} ({count} queries)" if count > 1 else note for note, count in said[:MOST_NOTES]]
+    shown += [f"{len(said) - MOST_NOTES} more notes: see single queries"] if len(said) > MOST_NOTES else []
     return LostQueries(
         run_id=explainer.run.run_id,
         k=explainer.k,
@@ -304,7 +308,7 @@ def _gather_lost(explainer: Explainer, explained: Sequence[QueryExplanation], no
         reasons=dict(counts.most_common()),
         allowed=sum(query.probing.allowed for query in explained),
         made=sum(query.probing.made for query in explained),
-        notes=(*notes, *(f"{note} ({count} queries)" if count > 1 else note for note, count in said.most_common())),
+        notes=(*notes, *shown),
     )
 
 

@@ -17,6 +17,10 @@ _INDEX_IT = (
     "Index it: neither its opening nor its most telling words find it. Check that the index was built from the "
     "documents of this dataset, and that results carry its ids."
 )
+_INDEX_PASSAGE = (
+    "Index it: neither its opening nor its most telling words find this passage. Check that the whole document is cut "
+    "into passages, and that results carry their text."
+)
 _REPORTED = {
     LossStage.NOT_INDEXED: LossReason.NOT_INDEXED,
     LossStage.NOT_A_CANDIDATE: LossReason.NEVER_OFFERED,
@@ -115,7 +119,9 @@ def judge_loss(evidence: LossEvidence) -> Judged:
 def _judge_by_asking(evidence: LossEvidence) -> Judged:
     """Judge by the ranks that are known, recorded or asked for."""
     if evidence.indexed is False:
-        return Judged(LossReason.SEEMS_NOT_INDEXED, _INDEX_IT)
+        # Only documents have grades; evidence without one is a passage.
+        advice = _INDEX_PASSAGE if evidence.fate.grade is None else _INDEX_IT
+        return Judged(LossReason.SEEMS_NOT_INDEXED, advice)
     into_k = [change for change in evidence.changes if change.rank is not None and change.rank <= evidence.water.k]
     # A word that the gold item has does not lead away from it, even where it ranks better without.
     without = [change for change in into_k if change.kind is ProbeKind.WITHOUT and change.words[0] in evidence.missing]
