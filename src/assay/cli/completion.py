@@ -154,13 +154,14 @@ def _split_command(words: Sequence[str]) -> tuple[tuple[str, ...], Sequence[str]
 def list_values(kind: str, begun: str, environ: Mapping[str, str]) -> list[str]:
     """Return the values of a kind that begin as the word does; of a list with commas, its last part counts."""
     before, comma, last = begun.rpartition(",") if kind == METRIC else ("", "", begun)
-    known: Iterable[str] = {
+    offered: Mapping[str, Callable[[Mapping[str, str]], Iterable[str]]] = {
         DATASET: _datasets,
         RUN: _runs,
         FLAG: lambda _: FLAGS,
         METRIC: _metrics,
         SYSTEM: lambda _: SYSTEMS,
-    }[kind](environ)
+    }
+    known = offered[kind](environ)
     return [f"{before}{comma}{name}" for name in known if name.startswith(last)]
 
 

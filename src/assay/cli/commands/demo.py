@@ -140,7 +140,7 @@ def _lines(story: _Story) -> Iterator[str]:
     if water is not None:
         yield f"Where fts-only lost {len(water.missed)} of {len(water.fates)} gold documents:  {losses(water)}"
     yield f"Report: {story.files[0]}"
-    yield f"Next: assay report fts-only --runs {story.files[0].parent / RUNS} --why q001, and docs/get-started"
+    yield f"Next: assay report fts-only --runs {story.files[0].parent / RUNS} --why q001, and `assay help`"
 
 
 def _describe_ingest(story: _Story) -> str:
