@@ -297,6 +297,7 @@ COMMANDS: tuple[Command, ...] = (
     _one("simulate feedback", "tiny", "--rounds", "5", "--searches", "2", "--repeats", "1", codes=(0, 2)),
     _one("export", "notes.jsonl"),
     _one("import", "notes.jsonl"),
+    _one("help", "run"),
     _one("dataset list"),
     _one("dataset check", "tiny"),
     _one("experiment list"),

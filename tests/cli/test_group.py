@@ -110,3 +110,12 @@ def test_a_command_that_is_added_is_found_beside_the_listed_ones() -> None:
 def test_all_commands_can_be_gone_through() -> None:
     group: Any = typer.main.get_command(app)
     assert {name for name, command in group.commands.items() if command.help} == {entry.name for entry in ENTRIES}
+
+
+def test_help_shows_the_help_of_a_command(run: Run) -> None:
+    assert run("help").out == run("--help").out
+    assert run("help", "flag", "set").out == run("flag", "set", "--help").out
+    told = run("help", "flag", "sett")
+    assert told.code == 3
+    assert "Did you mean `assay help flag set`?" in told.err
+    assert run("help", "run", "more").code == 3

@@ -70,6 +70,8 @@ MAIN_JOB = (
     works(""),
     works("--help"),
     works("--version"),
+    works("help"),
+    works("help flag set"),
     works("version"),
     works("config"),
     works("doctor"),

@@ -6,6 +6,8 @@
 - `commands`: the commands.
 - `options`: the options that every command has.
 - `surface`: the settings that the common options lead to, and how a result is shown.
+- `colours`: colours of verdicts, on a terminal only.
+- `completion`: completes values in bash and zsh without loading a command.
 - `progress`: a bar with the time left for commands that take long.
 - `interrupts`: how a command ends that the user interrupted.
 - `plain`: values of the domain as JSON, for `--json`.

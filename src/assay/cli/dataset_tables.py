@@ -12,6 +12,8 @@ from assay.records.datasets import DatasetOverview, LeastMedianMost
 
 FINDINGS_SHOWN = 20
 """Of each severity; --json has them all."""
+PLACES_SHOWN = 3
+"""Places that are named of findings that say the same."""
 
 
 def import_lines(done: Import, findings: list[Finding]) -> Iterator[str]:
@@ -38,16 +40,26 @@ def check_lines(name: str, found: Checked, fixed: dict[str, Any] | None) -> Iter
     """Return the findings of a check, worst first, and whether the dataset is usable."""
     for severity in ("error", "warning", "note"):
         own = [finding for finding in found.findings if finding.severity.value == severity]
-        for finding in own[:FINDINGS_SHOWN]:
-            yield f"{severity:<8} {finding.code}  {finding.where}: {finding.message}"
-            if finding.remedy:
-                yield f"         {finding.remedy}"
-        if len(own) > FINDINGS_SHOWN:
-            yield f"{severity:<8} and {len(own) - FINDINGS_SHOWN:,} more; --json has them all"
+        yield from _finding_lines(severity, own)
     if fixed is not None:
         yield _fix_line(fixed)
     counts = ", ".join(f"{count(found, severity):,} {severity}s" for severity in ("error", "warning", "note"))
     yield f"{name}: {'usable' if found.usable else 'not usable'} ({counts})"
+
+
+def _finding_lines(severity: str, findings: Sequence[Finding]) -> Iterator[str]:
+    """Return the findings of a severity; those that say the same become one, with the places of the first few."""
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for finding in findings:
+        alike.setdefault((finding.code, finding.message, finding.remedy or ""), []).append(str(finding.where))
+    for (code, message, remedy), places in list(alike.items())[:FINDINGS_SHOWN]:
+        more = f" and {len(places) - PLACES_SHOWN:,} more" if len(places) > PLACES_SHOWN else ""
+        yield f"{severity:<8} {code}  {', '.join(places[:PLACES_SHOWN])}{more}: {message}"
+        if remedy:
+            yield f"         {remedy}"
+    hidden = sum(len(places) for places in list(alike.values())[FINDINGS_SHOWN:])
+    if hidden:
+        yield f"{severity:<8} and {hidden:,} more; --json has them all"
 
 
 def _fix_line(fixed: dict[str, Any]) -> str:

@@ -198,6 +198,7 @@ COMMANDS: Mapping[str, tuple[Entry, ...]] = {
             "Serve the memory to agents (MCP); tokens of `assay token create`, or ASSAY_MCP_TOKEN, open --http.",
             module="serving",
         ),
+        Entry("help", "Show the help of the program, or of a command: `assay help run`."),
         Entry("version", "Show the versions of Assay and of the libraries it uses."),
     ),
 }

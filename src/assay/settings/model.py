@@ -592,9 +592,7 @@ def unknown_setting(name: str, names: Iterable[str], where: str) -> SettingError
     """Make the error for a name that is not a setting, with the nearest names; `where` is the source of the name."""
     close = get_close_matches(name, list(names), n=3)
     hint = f"Did you mean {' or '.join(close)}? " if close else ""
-    return SettingError(
-        f"{where} {name!r}, which is not a setting", remedy=f"{hint}All of them: docs/reference/settings.md."
-    )
+    return SettingError(f"{where} {name!r}, which is not a setting", remedy=f"{hint}`assay config` lists all of them.")
 
 
 def _word(error: ErrorDetails, known: KnownSetting) -> tuple[str, str]:

@@ -231,6 +231,9 @@ def read_description(path: Path) -> ServiceDescription:
     return ServiceDescription(**found)
 
 
+_EXAMPLE = 'Write, for example: url = "http://127.0.0.1:8000/search"; [response] results = "hits", id = "id".'
+
+
 def _check(path: Path, found: Mapping[str, Any]) -> None:
     url, method = found.get("url"), found.get("method", "POST")
     numbers = [found.get(name, 1) for name in ("timeout_s", "attempts")]
@@ -253,7 +256,7 @@ def _check(path: Path, found: Mapping[str, Any]) -> None:
     )
     for is_so, what in wrong:
         if is_so:
-            raise UnknownSystem(f"{path}: {what}", remedy="See docs/guides/evaluate-a-retriever.md for an example.")
+            raise UnknownSystem(f"{path}: {what}", remedy=_EXAMPLE)
 
 
 def _all_text(table: Any) -> bool:

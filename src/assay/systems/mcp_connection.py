@@ -84,7 +84,10 @@ WITHIN = ("id", "score", "text", "title", "rel_path", "heading_path")
 """What a path of [results] may lead to in one result."""
 _TABLES = ("server", "search", "results", "fill")
 _LIMITS = ("timeout_s", "start_timeout_s", "largest_reply")
-_GUIDE = "See docs/guides/evaluate-an-mcp-server.md for an example."
+_GUIDE = (
+    'Write, for example: [server] command = "npx"; [search] tool = "search_nodes", arguments = { query = "{query}" }; '
+    '[results] list = "entities", id = "name".'
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -71,7 +71,7 @@ DEFAULT_MODELS = {
 """The model of each role where neither `[research.models]` nor `model.name` names one."""
 EVALUATE = ("auto", "builtin", "model", "off")
 _TABLES = ("plan", "retrieval", "answer", "weights", "bars", "thresholds", "escalation", "models", "custom")
-_REMEDY = "See docs/concepts/research.md for what [research] holds."
+_REMEDY = f"[research] holds {', '.join(_TABLES)} and plain options; correct it in assay.toml."
 
 
 def research_options(settings: Settings) -> ResearchOptions:

@@ -253,6 +253,16 @@ def test_the_files_are_written_with_the_names_of_the_day(bad: Report, tmp_path: 
     assert json.loads(files[2].read_text())["subject"]["fusion"] == "convex"
 
 
+def test_reports_of_other_runs_of_the_day_stay(bad: Report, tmp_path: Path) -> None:
+    first, *_ = write_report(bad, tmp_path)
+    other = replace(bad, run_id="run_other", measured_with=(("run", "run_other"),))
+    second, *_ = write_report(other, tmp_path)
+    assert (first.name, second.name) == ("rag-eval-2026-01-04.md", "rag-eval-2026-01-04-2.md")
+    before = first.read_bytes()
+    again, *_ = write_report(other, tmp_path)
+    assert (again, first.read_bytes()) == (second, before)
+
+
 def test_html_comes_first_when_it_is_asked_for(bad: Report, tmp_path: Path) -> None:
     files = write_report(bad, tmp_path, name="demo", html=True)
     assert [path.name for path in files] == ["demo.html", "demo.md", "metrics.json", "config.json"]

@@ -44,5 +44,6 @@ Installation:
 - `serving`: serve and mcp.
 - `access`: tenant, token and audit-log.
 - `demo`: two configurations over a dataset, compared and gated.
+- `help`: the help of a command.
 - `version`: the version of Assay.
 """

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.colours import colour_verdicts
 from assay.cli.runs import RunsOption, SeedOption, lookup
 from assay.cli.surface import Surface, command
 from assay.evaluation.comparison import Compared, compare_readings, number
@@ -31,7 +32,8 @@ def register(app: typer.Typer) -> None:
         readings = [place.either(name) for name in names]
         found = compare_readings(readings, seed=seed)
         told = {"comparisons": [COMPARE.to_json(compared.result()) for compared in found.comparisons]}
-        surface.result(told, "\n\n".join("\n".join(_lines(comparison)) for comparison in found.comparisons))
+        text = "\n\n".join("\n".join(_lines(comparison)) for comparison in found.comparisons)
+        surface.result(told, colour_verdicts(text))
         surface.caveats([caveat for comparison in found.comparisons for caveat in comparison.caveats])
 
 

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from assay import wiring
+from assay.cli.colours import colour_verdicts
 from assay.cli.progress import Show, count_cases, show_progress
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
@@ -69,7 +70,7 @@ def register(app: typer.Typer) -> None:
         need_extra("memory")
         _clear(folder)
         story = _tell_the_story(surface, folder)
-        surface.result(_as_json(story), "\n".join(_lines(story)))
+        surface.result(_as_json(story), colour_verdicts("\n".join(_lines(story))))
 
 
 def _clear(folder: Path) -> None:
@@ -139,7 +140,7 @@ def _lines(story: _Story) -> Iterator[str]:
     if water is not None:
         yield f"Where fts-only lost {len(water.missed)} of {len(water.fates)} gold documents:  {losses(water)}"
     yield f"Report: {story.files[0]}"
-    yield f"Next: assay report fts-only --runs {story.files[0].parent / RUNS} --why q001, and docs/get-started"
+    yield f"Next: assay report fts-only --runs {story.files[0].parent / RUNS} --why q001, and `assay help`"
 
 
 def _describe_ingest(story: _Story) -> str:

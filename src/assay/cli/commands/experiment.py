@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay import wiring
+from assay.cli.colours import colour_verdicts
 from assay.cli.plain import plain
 from assay.cli.progress import Show, count_as, count_cases, show_progress
 from assay.cli.runs import RunsOption
@@ -80,7 +81,7 @@ def register_experiment(app: typer.Typer) -> None:
         book = _book(file)
         found = book.get(wanted)
         tried = book.tries()[found.id]
-        surface.result(_as_json(found, tried), "\n".join(_format_experiment(found, tried)))
+        surface.result(_as_json(found, tried), colour_verdicts("\n".join(_format_experiment(found, tried))))
 
 
 def _register_run(group: typer.Typer) -> None:
@@ -117,7 +118,7 @@ def _register_run(group: typer.Typer) -> None:
         found = _perform(surface, plan, runs, book.earlier(plan.series))
         book.add(found)
         tried = book.tries()[found.id]
-        surface.result(_as_json(found, tried), "\n".join(_format_experiment(found, tried)))
+        surface.result(_as_json(found, tried), colour_verdicts("\n".join(_format_experiment(found, tried))))
         surface.note(f"Written to {file}")
         raise typer.Exit(EXIT_CODES[found.verdict])
 

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.colours import colour_verdicts
 from assay.cli.runs import RunArgument, RunsOption, SeedOption, has_store, lookup, writing_rows
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
@@ -102,7 +103,9 @@ def register(app: typer.Typer) -> None:
                 step_summary()  # raises: there is none
             verdict, question = _apply_gate(lookup(surface, runs), run, against, options(), outputs)
         note = _store_verdict(surface, question, verdict)
-        surface.show(run_verbs.GATE, verdict.result(), _format_verdict(verdict, verbose=surface.common.verbose))
+        surface.show(
+            run_verbs.GATE, verdict.result(), colour_verdicts(_format_verdict(verdict, verbose=surface.common.verbose))
+        )
         surface.caveats(verdict.caveats)
         if note:
             surface.note(note)

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from assay import wiring
+from assay.cli.colours import colour_verdicts
 from assay.cli.commands.shadow import FlagArgument
 from assay.cli.progress import count_as, count_cases, show_progress
 from assay.cli.surface import Surface, command
@@ -65,7 +66,7 @@ def _looking(group: typer.Typer) -> None:
     def show(surface: Surface, flag: FlagArgument) -> None:
         """Show everything known of a change: its steps, its test, and the four conditions of graduation."""
         page = surface.call(ladder_verbs.SHOW, create=True, feature_id=flag)
-        surface.show(ladder_verbs.SHOW, page, "\n".join(_page(page)))
+        surface.show(ladder_verbs.SHOW, page, colour_verdicts("\n".join(_page(page))))
 
 
 def _climbing(group: typer.Typer) -> None:
@@ -242,4 +243,4 @@ def _line(step: LadderStep) -> tuple[str, ...]:
 
 
 def _show_step(surface: Surface, step: LadderStep) -> None:
-    surface.show(ladder_verbs.GRADUATE, step, f"{step.outcome}  {step.sentence}")
+    surface.show(ladder_verbs.GRADUATE, step, colour_verdicts(f"{step.outcome}  {step.sentence}"))

@@ -18,7 +18,7 @@ from assay.evaluation.reporting.building import (
     METRICS,
     Around,
     as_text,
-    default_name,
+    choose_name,
     gather,
     write_all,
 )
@@ -39,7 +39,7 @@ __all__ = [
 
 def write_report(report: Report, folder: Path, *, name: str | None = None, html: bool = False) -> tuple[Path, ...]:
     """Write the report with `metrics.json` and `config.json` beside it; the paths, the one to open first."""
-    called = name or default_name(report.date)
+    called = name or choose_name(folder, report.date, report.run_id)
     page = {folder / f"{called}.html": html_page(report)} if html else {}
     contents = {
         **page,

@@ -11,6 +11,7 @@ import json
 import os
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -59,9 +60,23 @@ METRICS = "metrics.json"
 CONFIG = "config.json"
 
 
-def default_name(date: str) -> str:
-    """What a report of a day is called, without its ending."""
-    return f"rag-eval-{date}"
+def choose_name(folder: Path, date: str, run_id: str) -> str:
+    """Return what a report of a day is called, without its ending.
+
+    The report of another run of that day stays: the next gets a number. A report of the same run is replaced.
+    """
+    first = f"rag-eval-{date}"
+    names = chain([first], (f"{first}-{number}" for number in count(2)))
+    return next(name for name in names if not _is_of_another_run(folder / f"{name}.md", run_id))
+
+
+def _is_of_another_run(file: Path, run_id: str) -> bool:
+    try:
+        # Markdown has backslashes before the underscores of an id.
+        return run_id not in file.read_text(encoding="utf-8").replace("\\", "")
+    except (OSError, UnicodeDecodeError):
+        # There is none, or writing it will say what is wrong with its place.
+        return False
 
 
 def as_text(value: Mapping[str, Any]) -> str:

@@ -43,7 +43,7 @@ from assay.systems.replies import at_path, fill_template, read_toml, refuse_unkn
 
 ACTIONS = ("fill", "ask", "update", "delete")
 _TOP = ("url", "headers", "timeout_s", "server", "results", "declares", *ACTIONS)
-_GUIDE = "See docs/guides/benchmark-your-memory-system.md for an example."
+_GUIDE = "See `assay help bench memory`, and the guide to benchmarking your memory system for an example."
 Send = Callable[[str, Mapping[str, Any]], Any]
 """Sends a filled body to a path or tool, and returns the reply."""
 

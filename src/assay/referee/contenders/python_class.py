@@ -34,7 +34,7 @@ class PythonContender(Contender):
         missing = [method for method in NEEDED if not callable(getattr(made, method, None))]
         if missing:
             raise UnknownSystem(
-                f"{name} has no method {missing[0]}", remedy="See docs/guides/benchmark-your-memory-system.md."
+                f"{name} has no method {missing[0]}", remedy="Give it that method; see `assay help bench memory`."
             )
         self.name = name
         self._made = made
