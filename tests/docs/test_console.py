@@ -11,6 +11,7 @@ import typer
 from docs.console import (
     REASONS,
     ROOT,
+    Block,
     Page,
     PageError,
     PageFile,
@@ -90,6 +91,8 @@ def test_a_page_is_read_as_steps(tmp_path: Path) -> None:
         "<!-- not run: needs the network -->\n```console\n$ three\n```\n",
     )
     file, block, left_out = page.steps
+    assert isinstance(block, Block)
+    assert isinstance(left_out, Block)
     assert file == PageFile(name="search.py", content="print(1)\n")
     assert [(one.text, one.shown, one.exit_code) for one in block.commands] == [
         ("one", ("first",), 0),

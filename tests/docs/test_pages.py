@@ -16,7 +16,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from docs.console import ROOT, find_pages, matches, normalise, read_page
+from docs.console import ROOT, PageFile, find_pages, matches, normalise, read_page
 from docs.follow import describe_all, visit_pages
 from tests.cli.telling import Run, runner
 from tests.packaging.environments import make_environment
@@ -63,7 +63,7 @@ def test_no_difference_of_that_table_is_significant() -> None:
 
 def test_the_gate_of_the_tutorial_prints_what_the_tutorial_shows(run: Run, tmp_path: Path) -> None:
     page = read_page(ROOT / "docs" / "tutorials" / "rag-engineer.md")
-    first = next(step for step in page.steps if getattr(step, "name", "") == "search.py")
+    first = next(step for step in page.steps if isinstance(step, PageFile))
     (tmp_path / "search.py").write_text(first.content, encoding="utf-8")
     gated = 0
     for command in page.commands:
