@@ -64,6 +64,44 @@ def ask_duration(sentence: Sentence) -> Iterator[Draft]:
         yield Draft(f"{ask} {low[verb]} {subject} {join(rest)}?")
 
 
+@rule("amount")
+def ask_amount(sentence: Sentence) -> Iterator[Draft]:
+    """Ask "X lasts for 90 days.", "X takes 5 minutes." and "X costs 12 euros." as "How long" and "How much"."""
+    low = [word.lower().rstrip(",;") for word in sentence.words]
+    for at, word in enumerate(low[1:7], start=1):
+        base = word if word in {"take", "cost", "last"} else base_of_third_person(word)
+        figure = at + (2 if low[at + 1 : at + 2] in (["for"], ["about"]) else 1)
+        if base is None or figure + 1 >= len(low) or not is_number(low[figure]):
+            continue
+        subject = subject_of(sentence, at)
+        timed = low[figure + 1] in _TIME and (base == "take" or low[at + 1] == "for")
+        if subject and (timed or base == "cost"):
+            does = "do" if word == base else "does"
+            yield Draft(f"How {'much' if base == 'cost' else 'long'} {does} {subject} {base}?")
+        return
+
+
+@rule("clock")
+def ask_clock(sentence: Sentence) -> Iterator[Draft]:
+    """Ask "X is done every night at 02:00." as "When is X done?", and "X opens at 9 am." as "When does X open?"."""
+    words, low = sentence.words, [word.lower().rstrip(",;") for word in sentence.words]
+    at = next((place for place in range(2, len(low) - 1) if low[place] == "at" and _is_time(low[place + 1])), None)
+    if at is None:
+        return
+    link = verb_at(words, LINKS)
+    if link is not None and link < at <= link + 5 and base_of_participle(low[link + 1]):
+        subject = subject_of(sentence, link)
+        if subject:
+            yield Draft(f"When {low[link]} {subject} {low[link + 1]}?")
+    base = base_of_third_person(low[at - 1])
+    if base in {"open", "close", "start", "begin", "end"} and (subject := subject_of(sentence, at - 1)):
+        yield Draft(f"When does {subject} {base}?")
+
+
+def _is_time(word: str) -> bool:
+    return (word[:1].isdigit() and (":" in word or word.endswith(("am", "pm")))) or word in {"noon", "midnight"}
+
+
 @rule("count")
 def ask_count(sentence: Sentence) -> Iterator[Draft]:
     """Ask "Guests may bring up to two dogs." as "How many dogs may guests bring?"."""
