@@ -98,18 +98,10 @@ def _worth(draft: Draft, passage: Passage, rarity: Mapping[str, float]) -> float
 
 
 WEIGHTS = {
-    "purpose": 1.3,
-    "condition": 1.1,
-    "reason": 1.3,
-    "duration": 1.3,
-    "count": 1.3,
-    "does": 0.45,
-    "described": 1.2,
-    "choice": 1.3,
-    "order": 1.2,
-    "treats": 1.2,
-    "whether": 0.8,
-}
+    "purpose": 1.3, "means": 1.2, "choice": 1.3, "order": 1.2, "condition": 1.1, "late condition": 0.7, "way": 0.8,
+    "duration": 1.3, "amount": 1.3, "clock": 1.3, "opening": 1.3, "count": 1.3, "reason": 1.1, "described": 1.1,
+    "definition": 0.9, "whether": 0.8, "does": 0.4,
+}  # fmt: skip
 """How well questions of a rule read, where it is not 1 (`bench/README.md`, blind ratings)."""
 
 

@@ -162,9 +162,13 @@ def _described(passage: Passage) -> str:
     for name in (passage.term, passage.heading):
         spelt = [part.split("(")[0].split("=")[0].strip("` ") for part in name.split(",")]
         best = max(spelt, key=len)
-        if best and len(best.split()) == 1 and len(best) < 50 and is_identifier(best):
+        if best and len(best.split()) == 1 and len(best) < 50 and is_identifier(best) and not _is_file(best):
             return best
     return ""
+
+
+def _is_file(name: str) -> bool:
+    return name.endswith((".py", ".md", ".rst", ".txt", ".cfg", ".toml", ".yml", ".yaml", ".json", ".ini", ".html"))
 
 
 @rule("described")
@@ -194,6 +198,9 @@ def ask_described(sentence: Sentence) -> Iterator[Draft]:
                 "for",
                 "by",
                 "note",
+                "to",
+                "should",
+                "here",
             )
         )
     ):
@@ -233,6 +240,8 @@ def ask_definition(sentence: Sentence) -> Iterator[Draft]:
 def _worth_defining(sentence: Sentence, subject: str) -> bool:
     """Whether a subject says which thing is meant: "a line" could be any line."""
     head = [word for word in subject.split() if word.lower() not in DETERMINERS]
+    if not head or base_of_gerund(head[0]) or any(word.isdigit() for word in head):
+        return False
     return len(head) > 1 or any(is_identifier(word) or sentence.speech.is_proper(word) for word in head)
 
 
@@ -391,7 +400,7 @@ def ask_does(sentence: Sentence) -> Iterator[Draft]:
             rest = cut_and(cut_tail(words[at + 1 :], most=10))
             if base == "have" and len(rest) > 1 and is_number(rest[0]):
                 yield Draft(f"How many {join(rest[1:])} does {subject} have?")
-            elif len(rest) > 1 and rest[0] == "no":
+            elif len(rest) > 1 and rest[0] == "no" and not ASIDES & set(rest):
                 rest = rest[: rest.index("and")] if "and" in rest[2:] else rest
                 kept = rest[1:] if rest[1].endswith("s") else ["a", *rest[1:]]
                 yield Draft(f"Does {subject} {base} {join(kept)}?")
