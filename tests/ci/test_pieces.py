@@ -34,7 +34,9 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Enviro
     """Python with pip and with what Assay needs, and without Assay: the pieces install it."""
     made = make_environment("base", wheel, tmp_path_factory.mktemp("ci") / "environment")
     link_package(distribution("pip"), next((made.folder / "lib").glob("python*/site-packages")))
-    subprocess.run([str(made.python), "-m", "pip", "uninstall", "-y", "-q", "assaykit"], check=True, capture_output=True)
+    subprocess.run(
+        [str(made.python), "-m", "pip", "uninstall", "-y", "-q", "assaykit"], check=True, capture_output=True
+    )
     assert not made.assay.exists()
     return made
 

@@ -116,7 +116,7 @@ def test_each_question_can_be_kept_reworded_dropped_and_undone(tmp_path: Path, f
     applied = apply_labels(dataset, standing(journal.labels()), rewordings(journal.labels()))
     assert [case.query for case in applied.dataset.cases] == [
         "How do I make it quiet?",
-        "Why is the filter cleaned with vinegar once a month?",
+        "How is the filter cleaned?",
     ]
     assert (applied.reworded, applied.rejected) == (1, 1)
 
@@ -188,6 +188,15 @@ def test_a_second_start_at_the_same_time_and_another_source_are_refused(run: Run
     told = run("start", "docs", "--yes", *OWN)
     assert told.code == 3
     assert "golden was begun from other, not from docs" in told.err
+
+
+def test_label_rewords_a_question_from_a_pipe(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("dataset", "generate", "docs", "made", "--builtin").code == 0
+    monkeypatch.setattr("sys.stdin", io.StringIO("eHow do I make it quiet?\n33q"))
+    assert run("label", "made").code == 0
+    told = run("label", "made", "--apply", "labelled")
+    assert "1 questions are asked in other words." in told.out
+    assert load_dataset(folder / "labelled").cases[0].query == "How do I make it quiet?"
 
 
 @pytest.mark.slow

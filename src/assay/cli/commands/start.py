@@ -395,7 +395,7 @@ class _Start:
         counts: dict[str, Any] = {name: self.state[name] for name in _COUNTS if name in self.state}
         told = {
             "dataset": str(self.to),
-            "questions": len(dataset.cases),
+            "questions": counts.get("kept", len(dataset.cases)),
             "documents": len(dataset.documents),
             **counts,
             "system": system,

@@ -20,7 +20,9 @@ COMMON = word_set(
     "other another more only one two also than but so up out off about like"
 )
 """Words that say nothing about which passage is meant."""
-_FOCUSED = frozenset({"purpose", "duration", "amount", "clock", "opening", "count", "reason", "definition", "order"})
+_FOCUSED = frozenset(
+    {"purpose", "duration", "amount", "clock", "opening", "count", "reason", "definition", "order", "way"}
+)
 """Rules whose questions say what is wanted: two telling words are enough to know which passage is meant."""
 GENERIC = word_set(
     "class function method object argument arguments parameter option value values file files code user users name "

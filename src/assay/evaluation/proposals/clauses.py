@@ -73,7 +73,8 @@ VAGUE = word_set(
     "difference purpose way point case cases thing things note see if when while because then also however but and or "
     "so for in on at by with from to as of not most many several few some since until between during after before "
     "within without under over please though although unless once whenever everything anything nothing something "
-    "nobody everyone anyone you i more less whilst while given despite due neither either"
+    "nobody everyone anyone you i more less whilst while given despite due neither either whatever "
+    "whoever whichever whose"
 )
 LINKS = word_set("is are was were")
 MODALS = word_set("can could may might must should will would cannot")

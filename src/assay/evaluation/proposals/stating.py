@@ -240,7 +240,8 @@ def ask_definition(sentence: Sentence) -> Iterator[Draft]:
 def _worth_defining(sentence: Sentence, subject: str) -> bool:
     """Whether a subject says which thing is meant: "a line" could be any line."""
     head = [word for word in subject.split() if word.lower() not in DETERMINERS]
-    if not head or base_of_gerund(head[0]) or any(word.isdigit() for word in head):
+    quantified = subject.split(maxsplit=1)[0].lower() in {"each", "every", "any", "all", "no"}
+    if not head or quantified or base_of_gerund(head[0]) or any(word.isdigit() for word in head):
         return False
     return len(head) > 1 or any(is_identifier(word) or sentence.speech.is_proper(word) for word in head)
 
