@@ -244,6 +244,7 @@ COMMANDS: tuple[Command, ...] = (
     _one("doctor"),
     Command(name="mcp --http", act=_mcp_http),
     _one("demo"),
+    _one("start", "notes", "--yes", "--to", "begun"),
     Command(
         name="run --system",
         act=lambda place: place.assay("run", "tiny", "--system", "assay:mode=quick", "--name", "second"),

@@ -124,6 +124,7 @@ MAIN_JOB = (
 """What needs no memory: datasets, runs, comparisons, gates, reports. It works in the base install."""
 
 MEMORY_COMMANDS = (
+    with_memory("start notes --yes --to begun --system assay:embedder.kind=none"),
     with_memory("run hotel --system assay:embedder.kind=none --sample 0.05 --name assay"),
     with_memory("experiment run golden --set mode=quick --base assay:embedder.kind=none --sample 0.2", 1),
     with_memory("bench memory --system bm25 --system vector"),

@@ -19,6 +19,7 @@ from assay.evaluation.labelling import (
     agreement,
     apply_labels,
     read_tasks,
+    rewordings,
     standing,
     tasks_of,
     write_tasks,
@@ -213,3 +214,33 @@ def test_tasks_survive_their_file_and_an_empty_one_is_told(tmp_path: Path) -> No
         read_tasks(path)
     with pytest.raises(NothingMeasured, match="no document that could be labelled"):
         tasks_of(Dataset(name="d", documents=(), cases=(case("q"),)))
+
+
+def test_a_question_is_asked_in_other_words_from_then_on_and_grades_stay(tmp_path: Path) -> None:
+    session = pressing(tmp_path, "3")
+    assert session.reword("  When does the pool\n open? ") == "reworded: When does the pool open?"
+    assert session.done == 1
+    assert session.current is not None
+    assert session.current.query == "When does the pool open?"
+    again = pressing(tmp_path, "", annotator="eve")
+    assert {task.query for task in again.upcoming(9)} == {"When does the pool open?"}
+    assert grades(tmp_path) == {"d0": 3}
+    assert rewordings(journal(tmp_path).labels()) == {"q1": "When does the pool open?"}
+    assert again.reword("") == "first wording"
+    assert again.current == TASKS[0]
+    assert rewordings(journal(tmp_path).labels()) == {}
+
+
+def test_only_a_rewording_has_a_wording(tmp_path: Path) -> None:
+    line = '{"case": "q1", "document": "d0", "annotator": "ada", "at": "2026-01-01T00:00:00+00:00", '
+    (tmp_path / "labels.jsonl").write_text(line + '"grade": 3, "reword": "Other?"}\n', encoding="utf-8")
+    with pytest.raises(MalformedFile, match="with the wording 'Other"):
+        journal(tmp_path).labels()
+
+
+def test_applied_labels_have_the_last_wording(tmp_path: Path) -> None:
+    dataset = Dataset(name="d", documents=(), cases=(Case(id="q1", query="pool?", grades=()),))
+    pressing(tmp_path, "3").reword("When does the pool open?")
+    found = apply_labels(dataset, standing(journal(tmp_path).labels()), rewordings(journal(tmp_path).labels()))
+    assert [case.query for case in found.dataset.cases] == ["When does the pool open?"]
+    assert (found.reworded, found.grades) == (1, 1)

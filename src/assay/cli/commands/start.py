@@ -14,11 +14,11 @@ import fcntl
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -56,7 +56,7 @@ CHUNKS_A_SECOND = 15
 SECONDS = 240
 """What reading the documents may take, of the five minutes of a start."""
 MOST_CHARACTERS = SECONDS * CHUNKS_A_SECOND * CHARACTERS_A_CHUNK
-QUICK = "assay:embedder=none"
+QUICK = "assay:embedder.kind=none"
 """Assay without vectors: full text alone, which needs no embedding."""
 RUN_NAME = "first"
 BASELINE = "baseline.json"
@@ -140,6 +140,43 @@ class StartOptions:
             docs=self.docs or docs,
             system=self.system or before.get("system"),
         )
+
+
+class Bound(NamedTuple):
+    """What is read and measured of a folder that may be too big."""
+
+    sample: int | None
+    """Characters of a sample of the documents; None: all documents are read."""
+    system: str
+
+
+def bound(
+    characters: int,
+    given: Bound,
+    *,
+    keys: str,
+    whole: bool,
+    ask: Callable[[str], str] | None,
+    say: Callable[[str], None],
+) -> Bound:
+    """Say before it begins that embedding would take too long, and let the person choose one of the keys.
+
+    Where nobody can be asked, the first key is taken: `s` a sample, `f` full text alone, `w` the whole.
+    """
+    if whole or characters <= MOST_CHARACTERS:
+        return given
+    minutes = characters / CHARACTERS_A_CHUNK / CHUNKS_A_SECOND / 60
+    choices = {
+        "s": f"a sample of the documents, about {SECONDS // 60} minutes",
+        "f": f"full text alone, without vectors: --system {QUICK}",
+        "w": "all of it: --whole",
+    }
+    say(f"Embedding {characters:,} characters would take about {minutes:.0f} minutes on one core. Choose:")
+    for key in keys:
+        say(f"  {key}  {choices[key]}")
+    key = keys[0] if ask is None else ask(keys)
+    say(f"Chosen: {choices[key]}.")
+    return Bound(MOST_CHARACTERS if key == "s" else None, QUICK if key == "f" else given.system)
 
 
 def _state_file(to: Path) -> Path:
@@ -261,20 +298,16 @@ class _Start:
         self._keep(path=str(path), docs=str(self.given.docs) if self.given.docs else None, system=system)
         return system
 
-    def _bound(self, characters: int, system: str, *, can_sample: bool) -> tuple[int | None, str]:
-        """Say before it begins that reading would take too long; returns the size of a sample, and the system."""
-        if self.given.whole or characters <= MOST_CHARACTERS or not _embeds(system):
-            return None, system
-        minutes = characters / CHARACTERS_A_CHUNK / CHUNKS_A_SECOND / 60
-        self.surface.note(
-            f"Embedding {characters:,} characters would take about {minutes:.0f} minutes on one core.\n"
-            + (f"  s  a sample of the documents, about {SECONDS // 60} minutes\n" if can_sample else "")
-            + f"  f  full text alone, without vectors: --system {QUICK}\n"
-            "  w  all of it: --whole"
+    def _bound(self, characters: int, system: str, *, can_sample: bool) -> Bound:
+        whole = self.given.whole or not _embeds(system, self.surface.settings.embedder)
+        return bound(
+            characters,
+            Bound(None, system),
+            keys="sfw" if can_sample else "fw",
+            whole=whole,
+            ask=self._key if self.ask else None,
+            say=self.surface.note,
         )
-        key = self._key("sfw" if can_sample else "fw") if self.ask else "s" if can_sample else "f"
-        self.surface.note({"s": "A sample is taken.", "f": f"Measured is {QUICK}.", "w": "All of it."}[key])
-        return (MOST_CHARACTERS if key == "s" else None), (QUICK if key == "f" else system)
 
     def _key(self, known: str) -> str:
         with keys_of(sys.stdin) as keys:
@@ -346,12 +379,12 @@ class _Start:
 
     def _bless(self, run: str) -> str:
         """Make the run the baseline, unless it is; never over a baseline that no start made."""
-        file = str(self.state.get("baseline") or BASELINE)
-        if Path(file).is_file():
-            if load_baseline(Path(file)).reading.run_id == run:
-                return file
-            if self.state.get("baseline") != file:
-                file = f"{self.to}.baseline.json"
+        ours = self.state.get("baseline")
+        file = str(ours or BASELINE)
+        if ours and Path(file).is_file() and load_baseline(Path(file)).reading.run_id == run:
+            return file
+        if not ours and Path(file).exists():
+            file = f"{self.to}.baseline.json"
         self.steps.run("baseline", "bless", run, "--file", file, "--note", "first run by assay start")
         self._keep(baseline=file)
         return file
@@ -362,7 +395,7 @@ class _Start:
         counts: dict[str, Any] = {name: self.state[name] for name in _COUNTS if name in self.state}
         told = {
             "dataset": str(self.to),
-            "questions": len(dataset.cases),
+            "questions": counts.get("kept", len(dataset.cases)),
             "documents": len(dataset.documents),
             **counts,
             "system": system,
@@ -395,8 +428,10 @@ def _is_assay(system: str) -> bool:
     return system.partition(":")[0] == "assay"
 
 
-def _embeds(system: str) -> bool:
-    return _is_assay(system) and not any(quick in system for quick in ("embedder=none", "embedder=static"))
+def _embeds(system: str, kind: str) -> bool:
+    """Whether a system embeds documents with a model that takes long."""
+    named = next((part.partition("=")[2] for part in system.split(",") if "embedder.kind=" in part), kind)
+    return _is_assay(system) and named not in {"none", "static"}
 
 
 _COUNTS = ("proposed", "kept", "dropped", "reworded", "unread")

@@ -20,7 +20,9 @@ COMMON = word_set(
     "other another more only one two also than but so up out off about like"
 )
 """Words that say nothing about which passage is meant."""
-_FOCUSED = frozenset({"purpose", "duration", "opening", "count", "reason", "definition", "order"})
+_FOCUSED = frozenset(
+    {"purpose", "duration", "amount", "clock", "opening", "count", "reason", "definition", "order", "way"}
+)
 """Rules whose questions say what is wanted: two telling words are enough to know which passage is meant."""
 GENERIC = word_set(
     "class function method object argument arguments parameter option value values file files code user users name "
@@ -106,7 +108,7 @@ def _has_no_answer(proposed: CheckedDraft) -> bool:
     """Whether the sentence says nothing that the question does not; "no" is an answer."""
     fresh = set(proposed.answer) - set(proposed.asked) - COMMON
     denied = proposed.draft.rule in {"whether", "does"} and bool({"not", "cannot", "no"} & set(proposed.answer))
-    counted = proposed.asked[:2] in (["how", "many"], ["how", "long"], ["how", "soon"])
+    counted = proposed.asked[:2] in (["how", "many"], ["how", "long"], ["how", "soon"], ["how", "much"])
     text = proposed.passage.text.rstrip()
     if text.endswith((":", "?")) or text.count('"') % 2 or text.startswith(UNKNOWN):
         return True

@@ -52,8 +52,10 @@ def rule(name: str) -> Callable[[Rule], Rule]:
 
 ASIDES = word_set(
     "though however then also too instead simply just actually really already either still "
-    "always never therefore first usually often further sometimes even"
+    "always never therefore first usually often further sometimes even yet"
 )
+DROPPED = word_set("though however also too instead simply just actually really already either still yet")
+"""Those of them without which a clause says the same; "never" and "first" are not."""
 _NUMBER_WORDS = word_set(
     "one two three four five six seven eight nine ten twelve fifteen twenty thirty forty fifty sixty ninety"
 )
@@ -71,7 +73,8 @@ VAGUE = word_set(
     "difference purpose way point case cases thing things note see if when while because then also however but and or "
     "so for in on at by with from to as of not most many several few some since until between during after before "
     "within without under over please though although unless once whenever everything anything nothing something "
-    "nobody everyone anyone you i more less whilst while given despite due neither either"
+    "nobody everyone anyone you i more less whilst while given despite due neither either whatever "
+    "whoever whichever whose"
 )
 LINKS = word_set("is are was were")
 MODALS = word_set("can could may might must should will would cannot")
@@ -174,4 +177,8 @@ def find_phrase(words: list[str], phrase: list[str]) -> int | None:
 
 def cut_and(words: list[str]) -> list[str]:
     """Words up to an "and" that may open another clause."""
-    return words[: words.index("and")] if "and" in words[3:] and words.index("and") > 2 else words
+    at = words.index("and") if "and" in words else 0
+    if at <= 2:
+        return words
+    # "to send and receive" is one task.
+    return [] if words[at - 1].lower() in BASE_VERBS and words[at - 2] == "to" else words[:at]

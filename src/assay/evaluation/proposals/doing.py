@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from assay.evaluation.proposals.clauses import (
-    ASIDES,
+    DROPPED,
     LINKS,
     MODALS,
     NOUNS_TOO,
@@ -92,11 +92,14 @@ def _how(task: list[str]) -> Iterator[Draft]:
         return
     if verb in {"learn", "see", "know", "understand", "summarize", "be", "illustrate", "demonstrate"}:
         return
+    if any(word == "you" and before not in _BEFORE_YOU for before, word in pairwise(task)):
+        return
     if any(word in {"use", "run", "call", "see"} and before not in _BEFORE_VERB for before, word in pairwise(task)):
         return
     yield Draft(f"How do I {join(swap_verb(task))}?")
 
 
+_BEFORE_YOU = word_set("that which what how where when if as than because while whenever")
 _BEFORE_VERB = word_set("to and or can will should may must not the a an i you")
 
 
@@ -223,7 +226,7 @@ def ask_condition(sentence: Sentence) -> Iterator[Draft]:
     if low[0] not in {"if", "when"} or _after_wish(low):
         return
     end = clause_end(words)
-    if end is None or end + 3 > len(words):
+    if end is None or end + 3 > len(words) or {"then", "please"} & set(low[:end]):
         return
     condition = _clean_condition([*words[1:end], words[end].rstrip(",")])
     if not condition or {"and", "or", "but"} & set(low[end + 1 : end + 4]):
@@ -235,7 +238,7 @@ def _clean_condition(words: list[str]) -> list[str]:
     """A condition without asides; empty where it is not one clause with a subject of its own."""
     opened = next((at for at, word in enumerate(words) if word.startswith("(")), len(words))
     closed = next((at for at, word in enumerate(words) if word.endswith(")")), opened)
-    kept = [word for word in [*words[:opened], *words[closed + 1 :]] if word.lower() not in ASIDES]
+    kept = [word for word in [*words[:opened], *words[closed + 1 :]] if word.lower() not in DROPPED]
     low = [word.lower() for word in kept]
     if not 3 <= len(kept) <= 13 or not has_verb(kept) or "would" in low:
         return []

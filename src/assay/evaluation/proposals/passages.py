@@ -157,8 +157,11 @@ class BlockReader:
 
     def _end(self) -> Iterator[Block]:
         if self._lines:
-            term = self._term or (self._body[-1][1] if self._body else "")
-            yield Block(" ".join(self._lines), term, self._item)
+            depth, described = self._body[-1] if self._body else (0, "")
+            yield Block(" ".join(self._lines), self._term or described, self._item)
+            if described:
+                # What something is stands in the first paragraph; the others go on about it.
+                self._body[-1] = (depth, "")
         self._lines = []
         self._term = ""
 

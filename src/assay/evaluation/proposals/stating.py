@@ -64,6 +64,44 @@ def ask_duration(sentence: Sentence) -> Iterator[Draft]:
         yield Draft(f"{ask} {low[verb]} {subject} {join(rest)}?")
 
 
+@rule("amount")
+def ask_amount(sentence: Sentence) -> Iterator[Draft]:
+    """Ask "X lasts for 90 days.", "X takes 5 minutes." and "X costs 12 euros." as "How long" and "How much"."""
+    low = [word.lower().rstrip(",;") for word in sentence.words]
+    for at, word in enumerate(low[1:7], start=1):
+        base = word if word in {"take", "cost", "last"} else base_of_third_person(word)
+        figure = at + (2 if low[at + 1 : at + 2] in (["for"], ["about"]) else 1)
+        if base is None or figure + 1 >= len(low) or not is_number(low[figure]):
+            continue
+        subject = subject_of(sentence, at)
+        timed = low[figure + 1] in _TIME and (base == "take" or low[at + 1] == "for")
+        if subject and (timed or base == "cost"):
+            does = "do" if word == base else "does"
+            yield Draft(f"How {'much' if base == 'cost' else 'long'} {does} {subject} {base}?")
+        return
+
+
+@rule("clock")
+def ask_clock(sentence: Sentence) -> Iterator[Draft]:
+    """Ask "X is done every night at 02:00." as "When is X done?", and "X opens at 9 am." as "When does X open?"."""
+    words, low = sentence.words, [word.lower().rstrip(",;") for word in sentence.words]
+    at = next((place for place in range(2, len(low) - 1) if low[place] == "at" and _is_time(low[place + 1])), None)
+    if at is None:
+        return
+    link = verb_at(words, LINKS)
+    if link is not None and link < at <= link + 5 and base_of_participle(low[link + 1]):
+        subject = subject_of(sentence, link)
+        if subject:
+            yield Draft(f"When {low[link]} {subject} {low[link + 1]}?")
+    base = base_of_third_person(low[at - 1])
+    if base in {"open", "close", "start", "begin", "end"} and (subject := subject_of(sentence, at - 1)):
+        yield Draft(f"When does {subject} {base}?")
+
+
+def _is_time(word: str) -> bool:
+    return (word[:1].isdigit() and (":" in word or word.endswith(("am", "pm")))) or word in {"noon", "midnight"}
+
+
 @rule("count")
 def ask_count(sentence: Sentence) -> Iterator[Draft]:
     """Ask "Guests may bring up to two dogs." as "How many dogs may guests bring?"."""
@@ -124,9 +162,13 @@ def _described(passage: Passage) -> str:
     for name in (passage.term, passage.heading):
         spelt = [part.split("(")[0].split("=")[0].strip("` ") for part in name.split(",")]
         best = max(spelt, key=len)
-        if best and len(best.split()) == 1 and len(best) < 50 and is_identifier(best):
+        if best and len(best.split()) == 1 and len(best) < 50 and is_identifier(best) and not _is_file(best):
             return best
     return ""
+
+
+def _is_file(name: str) -> bool:
+    return name.endswith((".py", ".md", ".rst", ".txt", ".cfg", ".toml", ".yml", ".yaml", ".json", ".ini", ".html"))
 
 
 @rule("described")
@@ -156,6 +198,9 @@ def ask_described(sentence: Sentence) -> Iterator[Draft]:
                 "for",
                 "by",
                 "note",
+                "to",
+                "should",
+                "here",
             )
         )
     ):
@@ -195,6 +240,9 @@ def ask_definition(sentence: Sentence) -> Iterator[Draft]:
 def _worth_defining(sentence: Sentence, subject: str) -> bool:
     """Whether a subject says which thing is meant: "a line" could be any line."""
     head = [word for word in subject.split() if word.lower() not in DETERMINERS]
+    quantified = subject.split(maxsplit=1)[0].lower() in {"each", "every", "any", "all", "no"}
+    if not head or quantified or base_of_gerund(head[0]) or any(word.isdigit() for word in head):
+        return False
     return len(head) > 1 or any(is_identifier(word) or sentence.speech.is_proper(word) for word in head)
 
 
@@ -353,7 +401,7 @@ def ask_does(sentence: Sentence) -> Iterator[Draft]:
             rest = cut_and(cut_tail(words[at + 1 :], most=10))
             if base == "have" and len(rest) > 1 and is_number(rest[0]):
                 yield Draft(f"How many {join(rest[1:])} does {subject} have?")
-            elif len(rest) > 1 and rest[0] == "no":
+            elif len(rest) > 1 and rest[0] == "no" and not ASIDES & set(rest):
                 rest = rest[: rest.index("and")] if "and" in rest[2:] else rest
                 kept = rest[1:] if rest[1].endswith("s") else ["a", *rest[1:]]
                 yield Draft(f"Does {subject} {base} {join(kept)}?")

@@ -17,18 +17,18 @@ bless block book borrow break bring browse build bump bundle buy bypass cache ca
 center chain change channel charge check choose cite claim clean clear click clone close collect combine come commit
 compare compile complete compress compute concatenate configure confirm connect consider construct consume contact
 contain continue contrast contribute control convert copy correct cost count cover crawl create crop cross customize
-cut deactivate debug decide declare decode decorate decrease default define delay delegate delete deliver depart
-depend deploy deprecate describe detect determine develop dial diff dig disable discover display distribute do
+cut deactivate debug decide declare decode decorate decrease deduct default define delay delegate delete deliver
+depart depend deploy deprecate describe detect determine develop dial diff dig disable discover display distribute do
 document download drop dump duplicate earn edit email embed emit enable encode encrypt end enforce enlarge ensure
 enter escape evaluate examine exchange exclude execute exercise exit expand expect expire explain explode export
 expose extend extract fail feed fetch fill filter find finish fix flash flush fold follow force format forward gather
 generate get give go group guarantee handle hash have help hide highlight hold host identify ignore implement import
 improve include increase indent index indicate inform inherit initialize inject insert inspect install integrate
-interact intercept introduce invoke iterate join keep knock know label launch lead leave let limit link lint list
-listen load localize locate lock log look lose lower mail maintain make manage map mark match mean measure merge mix
-mock modify monitor mount move name need nest normalize note notify obtain offer offset omit open opt optimize order
-organize override overwrite pack package park parse pass paste patch pause pay perform permit persist phone pick pin
-pipe place poll populate position post prefer prefix preload prepare preserve press prevent preview print process
+interact intercept introduce invoke iterate join keep knock know label last launch lead leave let limit link lint list
+listen live load localize locate lock log look lose lower mail maintain make manage map mark match mean measure merge
+mix mock modify monitor mount move name need nest normalize note notify obtain offer offset omit open opt optimize
+order organize override overwrite pack package park parse pass paste patch pause pay perform permit persist phone pick
+pin pipe place poll populate position post prefer prefix preload prepare preserve press prevent preview print process
 produce profile protect prove provide proxy publish pull purchase push put query queue raise randomize reach read
 rebase receive recommend record recover recreate redirect redo reduce refactor refer reference reformat refresh refund
 register reindex reinstall reject rejoin release reload rely remain remap remember remove rename render reopen reorder

@@ -58,6 +58,10 @@ class Speech:
     def lower_first(self, text: str) -> str:
         """The text as it stands in the middle of a sentence."""
         first, _, rest = text.partition(" ")
+        known = self._small[first.lower()] or self._large[first.lower()]
+        if rest[:1].islower() and first[1:].islower() and not known:
+            # A name would be written with a capital elsewhere, too: this is an adjective at the beginning.
+            return f"{first.lower()} {rest}"
         return f"{self._lower(first)} {rest}".strip()
 
     def is_proper(self, word: str) -> bool:
