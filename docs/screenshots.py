@@ -25,6 +25,7 @@ import numpy as np
 from playwright.sync_api import sync_playwright
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from playwright.sync_api import Browser, Page
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
@@ -71,7 +72,7 @@ PICTURES = (
     Picture("prompts", "/evaluation/prompts"),
     Picture("prompt", "/evaluation/prompts/planner"),
     Picture("debugger", "/evaluation/debugger?q=who+may+approve+a+refund"),
-    Picture("difference", "/evaluation/debugger?q=who+may+approve+a+refund&against=words-first"),
+    Picture("difference", "/evaluation/debugger?q=who+may+approve+a+refund&against=words-first#compared"),
     Picture("runs", "/evaluation/runs"),
     Picture("run", "/evaluation/runs", ("td a:has-text('fts-only')",)),
     Picture("lost-query", "/evaluation/runs", ("td a:has-text('fts-only')", "main a[href*='/queries/']")),
@@ -127,8 +128,9 @@ def check_page(page: Page, picture: Picture) -> None:
 
 def take_picture(browser: Browser, address: str, picture: Picture) -> bytes:
     """Return the picture of a page."""
-    size = {"width": WIDTH, "height": HEIGHT}
-    page = browser.new_page(viewport=size, device_scale_factor=SCALE, color_scheme="light")
+    page = browser.new_page(
+        viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=SCALE, color_scheme="light"
+    )
     try:
         open_page(page, address, picture)
         return shrink(page, page.screenshot(type="png", clip={"x": 0, "y": 0, "width": WIDTH, "height": HEIGHT}))
@@ -137,17 +139,24 @@ def take_picture(browser: Browser, address: str, picture: Picture) -> bytes:
 
 
 def shrink(page: Page, content: bytes) -> bytes:
-    """Return a picture with the 256 colours that it has most of; other pixels get the nearest of them."""
+    """Return a picture with 256 colours; other pixels get the nearest of them."""
     width, height, pixels = page.evaluate(_PIXELS, base64.b64encode(content).decode())
     rgb = np.frombuffer(base64.b64decode(pixels), np.uint8).reshape(height * width, 4)[:, :3]
     colours, place, counts = np.unique(rgb, axis=0, return_inverse=True, return_counts=True)
-    palette = colours[np.argsort(-counts)[:256]]
+    palette = _choose_palette(colours[np.argsort(-counts)])
     distance = ((colours[:, None].astype(np.int32) - palette[None].astype(np.int32)) ** 2).sum(axis=2)
     indexed = distance.argmin(axis=1).astype(np.uint8)[place.ravel()].reshape(height, width)
     lines = np.hstack([np.zeros((height, 1), np.uint8), indexed]).tobytes()
     header = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"PLTE", palette.tobytes()), (b"IDAT", zlib.compress(lines, 9)), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(_write_chunk(name, data) for name, data in chunks)
+
+
+def _choose_palette(colours: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Choose 256 of the colours, which come by frequency: the first of each kind, so that no small mark turns grey."""
+    _, first = np.unique(colours // 32, axis=0, return_index=True)
+    chosen = np.concatenate([np.sort(first)[:160], np.arange(len(colours))])
+    return colours[list(dict.fromkeys(chosen.tolist()))[:256]]
 
 
 def _write_chunk(name: bytes, data: bytes) -> bytes:
