@@ -14,7 +14,7 @@ import pytest
 from docs.screenshots import PICTURES, Picture, open_page
 from playwright.sync_api import expect
 from tests.server.pages.looking import Theme, Visitor
-from tests.server.serving import OWN, served
+from tests.server.serving import BOUND_S, OWN, served
 
 from assay import wiring
 from assay.records import AbTestStatus
@@ -117,8 +117,10 @@ def find_violations(visitor: Visitor) -> list[tuple[str, str]]:
 
 
 def test_from_a_lost_query_to_a_mended_label_a_new_run_and_its_audit_line(
-    browser: Browser, demo_address: str, demo_services: Services
+    browser: Browser, demo_address: str, demo_services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Runs find the documents where filling the demo left them.
+    monkeypatch.setenv("XDG_CACHE_HOME", str(Path(demo_services.settings.db).parents[1] / "cache"))
     visitor = Visitor(browser, demo_address, width=1440)
     page = visitor.go("/evaluation/runs")
     with page.expect_navigation(wait_until="load"):
@@ -143,7 +145,8 @@ def test_from_a_lost_query_to_a_mended_label_a_new_run_and_its_audit_line(
     page.fill("#cases", "30")
     page.fill("#name", "again")
     page.get_by_role("button", name="Start the run").click()
-    page.wait_for_url(re.compile(r"/evaluation/runs/run_[0-9A-Z]+$"))
+    # The first run of a process loads the embedder.
+    page.wait_for_url(re.compile(r"/evaluation/runs/run_[0-9A-Z]+$"), timeout=10_000 * BOUND_S)
     run_id = page.url.rpartition("/")[2]
     page.fill("#note", "a sample after the label was mended")
     if page.locator("#despite").count():
