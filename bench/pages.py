@@ -166,6 +166,10 @@ def _addresses(client: PageClient) -> list[Asked]:
         Asked("Questions, deep page", _to(listed, after=deep)),
         Asked("Questions, score and dimension", _to(listed, least=0.2, most=0.5, dimension="relevance")),
         Asked("Questions, deep, not passed, in 90 days", _to(listed, after=deep, passed="no", range="90d")),
+        Asked("Questions, by score", _to(listed, sort="overall")),
+        Asked("Questions, by score, deep page", _to(listed, sort="overall", begin=deep)),
+        Asked("Questions, by plans", _to(listed, sort="-plans")),
+        Asked("Questions, by answer, not passed", _to(listed, sort="-answer", passed="no")),
         Asked("Questions, a rare word", _to(listed, text=RARE)),
         Asked("Questions, a word of none", _to(listed, text=f"{RARE}{RARE}")),
     ]

@@ -15,21 +15,40 @@ import argparse
 import base64
 import os
 import re
+import struct
 import sys
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 from playwright.sync_api import sync_playwright
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from playwright.sync_api import Browser, Page
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-WIDTH, HEIGHT = 1180, 800
+WIDTH, HEIGHT, SCALE = 1440, 900, 0.75
+"""The window, and how much smaller its picture is."""
+PAIRED = 640
+"""How wide each of two pictures is that stand side by side."""
 _EMPTY_CHARTS = "[...document.querySelectorAll('.chart')].filter((one) => !one.querySelector('[data-mark]')).length"
 _PAIR = """<body style="margin:0;background:#888;display:flex;gap:8px;font:600 20px sans-serif;color:#fff">
-<div><p style="margin:6px">0.1</p><img width="780" src="data:image/png;base64,{before}"></div>
-<div><p style="margin:6px">now</p><img width="780" src="data:image/png;base64,{after}"></div></body>"""
+<div><p style="margin:6px">0.1</p><img width="{width}" src="data:image/png;base64,{before}"></div>
+<div><p style="margin:6px">now</p><img width="{width}" src="data:image/png;base64,{after}"></div></body>"""
+
+
+_PIXELS = """async (encoded) => {
+  const bytes = Uint8Array.from(atob(encoded), (letter) => letter.charCodeAt(0));
+  const image = await createImageBitmap(new Blob([bytes], { type: "image/png" }));
+  const canvas = new OffscreenCanvas(image.width, image.height), pen = canvas.getContext("2d");
+  pen.drawImage(image, 0, 0);
+  const { data } = pen.getImageData(0, 0, image.width, image.height);
+  let text = "";
+  for (let at = 0; at < data.length; at += 32768) text += String.fromCharCode(...data.subarray(at, at + 32768));
+  return [image.width, image.height, btoa(text)];
+}"""
 
 
 class Picture(NamedTuple):
@@ -53,7 +72,7 @@ PICTURES = (
     Picture("prompts", "/evaluation/prompts"),
     Picture("prompt", "/evaluation/prompts/planner"),
     Picture("debugger", "/evaluation/debugger?q=who+may+approve+a+refund"),
-    Picture("difference", "/evaluation/debugger?q=who+may+approve+a+refund&against=words-first"),
+    Picture("difference", "/evaluation/debugger?q=who+may+approve+a+refund&against=words-first#compared"),
     Picture("runs", "/evaluation/runs"),
     Picture("run", "/evaluation/runs", ("td a:has-text('fts-only')",)),
     Picture("lost-query", "/evaluation/runs", ("td a:has-text('fts-only')", "main a[href*='/queries/']")),
@@ -109,21 +128,50 @@ def check_page(page: Page, picture: Picture) -> None:
 
 def take_picture(browser: Browser, address: str, picture: Picture) -> bytes:
     """Return the picture of a page."""
-    page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
+    page = browser.new_page(
+        viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=SCALE, color_scheme="light"
+    )
     try:
         open_page(page, address, picture)
-        return page.screenshot(type="png", clip={"x": 0, "y": 0, "width": WIDTH, "height": HEIGHT})
+        return shrink(page, page.screenshot(type="png", clip={"x": 0, "y": 0, "width": WIDTH, "height": HEIGHT}))
     finally:
         page.close()
 
 
+def shrink(page: Page, content: bytes) -> bytes:
+    """Return a picture with 256 colours; other pixels get the nearest of them."""
+    width, height, pixels = page.evaluate(_PIXELS, base64.b64encode(content).decode())
+    rgb = np.frombuffer(base64.b64decode(pixels), np.uint8).reshape(height * width, 4)[:, :3]
+    colours, place, counts = np.unique(rgb, axis=0, return_inverse=True, return_counts=True)
+    palette = _choose_palette(colours[np.argsort(-counts)])
+    distance = ((colours[:, None].astype(np.int32) - palette[None].astype(np.int32)) ** 2).sum(axis=2)
+    indexed = distance.argmin(axis=1).astype(np.uint8)[place.ravel()].reshape(height, width)
+    lines = np.hstack([np.zeros((height, 1), np.uint8), indexed]).tobytes()
+    header = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"PLTE", palette.tobytes()), (b"IDAT", zlib.compress(lines, 9)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_write_chunk(name, data) for name, data in chunks)
+
+
+def _choose_palette(colours: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Choose 256 of the colours, which come by frequency: the first of each kind, so that no small mark turns grey."""
+    _, first = np.unique(colours // 32, axis=0, return_index=True)
+    chosen = np.concatenate([np.sort(first)[:160], np.arange(len(colours))])
+    return colours[list(dict.fromkeys(chosen.tolist()))[:256]]
+
+
+def _write_chunk(name: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+
 def put_beside(browser: Browser, before: bytes, after: bytes) -> bytes:
     """Return a picture of two pictures side by side."""
-    page = browser.new_page(viewport={"width": 1568, "height": 600})
+    page = browser.new_page(viewport={"width": 2 * PAIRED + 8, "height": 400})
     try:
         both = (base64.b64encode(content).decode() for content in (before, after))
-        page.set_content(_PAIR.format(**dict(zip(("before", "after"), both, strict=True))), wait_until="load")
-        return page.screenshot(type="png", full_page=True)
+        page.set_content(
+            _PAIR.format(width=PAIRED, **dict(zip(("before", "after"), both, strict=True))), wait_until="load"
+        )
+        return shrink(page, page.screenshot(type="png", full_page=True))
     finally:
         page.close()
 

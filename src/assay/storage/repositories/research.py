@@ -276,10 +276,12 @@ class ResearchRows(Repository):
         value = _ORDERS[order]
         keys = (value.is_(None), value.desc() if descending else value.asc())
         newest_last = order is QuestionOrder.ASKED and not descending
-        found = self._matching(select(research_sessions), wanted).order_by(
-            *keys, _OF.id.asc() if newest_last else _OF.id.desc()
-        )
-        return [_session(row) for row in self._connection.execute(found.offset(begin).limit(limit))]
+        # Ids alone are sorted: whole rows of a long list would not fit where the database sorts.
+        found = self._matching(select(_OF.id), wanted).order_by(*keys, _OF.id.asc() if newest_last else _OF.id.desc())
+        ids = self._connection.execute(found.offset(begin).limit(limit)).scalars().all()
+        rows = self._connection.execute(select(research_sessions).where(self._mine(research_sessions), _OF.id.in_(ids)))
+        by_id = {row.id: _session(row) for row in rows}
+        return [by_id[row_id] for row_id in ids]
 
     def each(self, wanted: ResearchFilter | None = None, *, limit: int = 100_000) -> Iterator[ResearchSession]:
         """Yield sessions, oldest first, for the analysis of patterns."""
