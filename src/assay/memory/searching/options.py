@@ -83,6 +83,9 @@ class SearchOptions:
         default_factory=lambda: MappingProxyType({Mode.QUICK: 30, Mode.FOCUSED: 100, Mode.DEEP: 200})
     )
     """Passages read from each channel. Ten results rarely need more than the first 30 of a channel."""
+    compare_found: bool = True
+    """Whether what other channels find has its cosine counted; False, as up to version 0.1, only to see what is lost.
+    It gains where passages are many and alike, and nowhere loses (`design/retrieval-quality.md`)."""
     fallback_minimum: int = 3
     """Fewer results than this, and a search that may widen does."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -200,6 +201,8 @@ class Pipeline:
             stage.outputs = len(found.rows)
             for channel, offered in found.lists.items():
                 stage.detail[str(channel)] = {"found": len(offered), "duration_ms": found.timings[channel]}
+            if found.compared:
+                stage.detail[str(Channel.VECTOR)]["compared"] = found.compared
             if found.added_stems:
                 stage.detail["added_stems"] = list(found.added_stems)
         return found
@@ -437,7 +440,8 @@ class Pipeline:
             view.document_frequency,
             view.document_count,
             store=(self._cosines or find_cosine_spread(ask)) if compared else None,
-            vectors=listed or (),
+            # The nearest alone: what other channels found is further away, and says nothing about the rest.
+            vectors=heapq.nlargest(ask.limit, listed or (), key=itemgetter(1)),
         )
         # As for the relevance cut, a deprecated result that scores best must not make current ones irrelevant.
         current = [place for place in places if place.served_last_from is None] or places
