@@ -220,7 +220,9 @@ class DatabaseView:
     def cosines(self, vector: Query, numbers: Sequence[int], *, model: str) -> list[Found]:
         """The cosines of these passages, best first; one without a vector of the model is left out."""
         check_model(self.model, model)
-        return best([compare_stored(self._work, round_query(vector), numbers, model)], len(numbers), digits=COSINE_DIGITS)
+        return best(
+            [compare_stored(self._work, round_query(vector), numbers, model)], len(numbers), digits=COSINE_DIGITS
+        )
 
     def cosine_spread(
         self, vector: Query, *, model: str, allowed: AllowedPassages | None = None

@@ -163,7 +163,9 @@ class View:
         """The cosines of these passages, best first; one without a vector of the model is left out."""
         self._check_model(model)
         query, wanted = round_query(vector), np.asarray(numbers, dtype=np.int64)
-        parts = [compare_stored(self._work, query, numbers, model)] if self._in_database else self._compare(query, wanted)
+        parts = (
+            [compare_stored(self._work, query, numbers, model)] if self._in_database else self._compare(query, wanted)
+        )
         return best(parts, len(wanted), digits=COSINE_DIGITS)
 
     def cosine_spread(

@@ -217,6 +217,8 @@ class Ask:
     parsed: ParsedQuery
     vector: QueryVector | None
     limit: int
+    wanted: int = 1
+    """Results that were asked for."""
     allowed: AllowedPassages | None
     """Which passages may be offered; None: all."""
     options: SearchOptions
@@ -253,8 +255,15 @@ def search_vectors(ask: Ask) -> Offer:
         return []
     if view.model != vector.model:
         raise _other_model(ask, view.model, vector.model)
-    found = view.nearest(vector.values, model=vector.model, limit=ask.limit, allowed=ask.allowed)
+    found = view.nearest(vector.values, model=vector.model, limit=_limit_nearest(ask), allowed=ask.allowed)
     return [(passage.number, passage.score) for passage in found]
+
+
+def _limit_nearest(ask: Ask) -> int:
+    """How many are listed: fewer where the hits of `bm25` are compared with the query too."""
+    if Channel.BM25 not in ask.channels or not ask.options.compare_found:
+        return ask.limit
+    return max(ask.wanted, math.ceil(ask.limit * ask.options.nearest_share))
 
 
 def compare_found(ask: Ask, listed: Offer, found: Iterable[int]) -> Offer:
