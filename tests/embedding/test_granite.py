@@ -96,11 +96,13 @@ def by_hand(tensors: Mapping[str, Array], tokens: Array) -> Array:
     """The unit vector of the first token after one layer."""
 
     def whole(name: str) -> Array:
-        return tensors[name].astype(np.float64) * np.repeat(tensors[f"{name}.scale"], 2, axis=1)
+        made: Array = tensors[name].astype(np.float64) * np.repeat(tensors[f"{name}.scale"], 2, axis=1)
+        return made
 
     def norm(rows: Array, name: str) -> Array:
         centred = rows - rows.mean(axis=1, keepdims=True)
-        return centred / centred.std(axis=1, keepdims=True) * tensors[f"{name}.w"] + tensors[f"{name}.b"]
+        normed: Array = centred / centred.std(axis=1, keepdims=True) * tensors[f"{name}.w"] + tensors[f"{name}.b"]
+        return normed
 
     def line(rows: Array, name: str) -> Array:
         return rows @ whole(f"{name}.w").T + tensors[f"{name}.b"]
@@ -113,4 +115,5 @@ def by_hand(tensors: Mapping[str, Array], tokens: Array) -> Array:
     inner = line(rows, "l0.f1")
     gelu = inner * 0.5 * (1.0 + np.vectorize(math.erf)(inner / np.sqrt(2.0)))
     rows = norm(rows + line(gelu, "l0.f2"), "l0.fln")
-    return rows[:1] / np.linalg.norm(rows[:1])
+    first: Array = rows[:1] / np.linalg.norm(rows[:1])
+    return first

@@ -113,8 +113,8 @@ def build_network(pack: Pack, centre: list[float]) -> bytes:
     width = pack.header["arch"]["hidden"]
     mask = graph.node("Cast", "attention_mask", to=1)
     ahead = graph.node("Unsqueeze", mask, graph.weight("in_heads", np.array([1, 2], np.int64)))
-    left_out = graph.node("Sub", graph.weight("one", np.float32([1.0])), ahead)
-    bias = graph.node("Mul", left_out, graph.weight("never", np.float32([-1e9])))
+    left_out = graph.node("Sub", graph.weight("one", np.array([1.0], np.float32)), ahead)
+    bias = graph.node("Mul", left_out, graph.weight("never", np.array([-1e9], np.float32)))
     rows = layers.embed()
     for number in range(pack.header["arch"]["layers"]):
         rows = layers.attend(rows, bias, f"l{number}")
@@ -160,7 +160,7 @@ class _Layers:
         split = [graph.node("Reshape", part, in_heads) for part in parts]
         query, value = (graph.node("Transpose", split[place], perm=[0, 2, 1, 3]) for place in (0, 2))
         key = graph.node("Transpose", split[1], perm=[0, 2, 3, 1])
-        scale = graph.weight("scale", np.float32([(width // heads) ** -0.5]))
+        scale = graph.weight("scale", np.array([(width // heads) ** -0.5], np.float32))
         scores = graph.node("Add", graph.node("Mul", graph.node("MatMul", query, key), scale), bias)
         mixed = graph.node("MatMul", graph.node("Softmax", scores, axis=-1), value)
         whole = graph.weight("whole", np.array([0, 0, width], np.int64))
