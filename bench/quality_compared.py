@@ -28,8 +28,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.embedding.bundled import load_bundled
 from assay.embedding.protocol import Embedder
+from assay.embedding.registry import EmbedderRequest, find_embedder
 from assay.hashing import content_hash
 from assay.memory.engine import Engine
 from assay.memory.searching import SearchOptions
@@ -298,6 +298,29 @@ def _row(name: str, cells: Sequence[str]) -> str:
     return f"| {name} | {' | '.join(cells)} |"
 
 
+def _write(file: Path, measured: Mapping[str, Mapping[str, Measured]]) -> None:
+    kept = {
+        name: {
+            way: [one.ndcg.tolist(), one.recall.tolist(), one.found_all.tolist(), one.processor_ms]
+            for way, one in ways.items()
+        }
+        for name, ways in measured.items()
+    }
+    file.write_text(json.dumps(kept), encoding="utf-8")
+
+
+def _read(file: Path) -> dict[str, dict[str, Measured]]:
+    return {
+        name: {
+            way: Measured(
+                ndcg=np.array(ndcg), recall=np.array(recall), found_all=np.array(found_all), processor_ms=processor_ms
+            )
+            for way, (ndcg, recall, found_all, processor_ms) in ways.items()
+        }
+        for name, ways in json.loads(file.read_text(encoding="utf-8")).items()
+    }
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.quality_compared", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="the folder of the collections")
@@ -305,16 +328,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--collections", default=",".join((*ALL, LOCOMO)))
     parser.add_argument("--questions", type=int, default=150, help="at most this many questions of a collection")
     parser.add_argument("--documents", type=int, default=2_000, help="about this many documents at most")
+    parser.add_argument("--embedder", default="minilm", help="a registered embedder, such as granite")
+    parser.add_argument("--keep", type=Path, help="keep what was measured in this file, for --join")
+    parser.add_argument(
+        "--join", type=Path, nargs="+", default=[], help="print what these files keep, and measure nothing"
+    )
     asked = parser.parse_args(arguments)
+    if asked.join:
+        print("\n".join(tables({name: ways for file in asked.join for name, ways in _read(file).items()})))
+        return 0
     measured = {}
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as temporary:
-        folder = asked.cache or Path(temporary)
-        embedder = RememberedEmbedder(load_bundled(), folder)
+        # Vectors and stores of another embedder lie apart.
+        folder = (asked.cache or Path(temporary)) / ("" if asked.embedder == "minilm" else asked.embedder)
+        embedder = RememberedEmbedder(find_embedder(asked.embedder).load(EmbedderRequest()), folder)
         for name in asked.collections.split(","):
             collection = cut(load_any(asked.data, name), asked.questions, asked.documents)
             measured[name] = run(collection, folder, embedder)
             sizes = f"{len(collection.documents):,} documents, {len(collection.questions):,} questions"
             print(f"{name}: {sizes}, {embedder.made:,} vectors made so far", file=sys.stderr, flush=True)
+            if asked.keep is not None:
+                _write(asked.keep, measured)
     print("\n".join(tables(measured)))
     return 0
 
