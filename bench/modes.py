@@ -146,10 +146,12 @@ def tables(measured: Mapping[str, Mapping[str, Mapping[str, Values]]]) -> list[s
 
 def run(name: str, asked: argparse.Namespace, folder: Path, embedder: Embedder) -> dict[str, dict[str, Values]]:
     """Measure every way on one collection."""
-    settings = Settings(db=str(folder / f"{name}.db"))
+    # Off by default; without it there is little left of deep mode to measure.
+    expansion = {"query_expansion": ("on", SettingOrigin("option", "bench"))}
+    settings = Settings(db=str(folder / f"{name}.db"), flags=expansion)
     ways = {title: way._replace(without=(*way.without, CROSS_ENCODER)) for title, way in WAYS.items()}
     if asked.reranker is not None:
-        on = {CROSS_ENCODER: ("on", SettingOrigin("option", "bench"))}
+        on = expansion | {CROSS_ENCODER: ("on", SettingOrigin("option", "bench"))}
         settings = settings.change(rerank_folder=asked.reranker, flags=on)
         ways |= RERANKED
     # A fixed clock: otherwise a newer search finds everything a little older.

@@ -199,6 +199,7 @@ LAYERS = (
     _layer(
         "extend",
         "the decorators that packages and programs register with",
+        "embedding",
         "evaluation",
         "judging",
         "memory",

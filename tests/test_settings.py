@@ -271,7 +271,11 @@ def test_settings_that_a_program_makes_read_neither_the_environment_nor_a_file(
             "store.readers True is not a whole number",
             "Give store.readers a whole number, such as 8.",
         ),
-        ({"embedder": "x"}, "embedder.kind 'x' is not known", "Give one of minilm, static, local, remote, none."),
+        (
+            {"embedder": "x"},
+            "embedder.kind 'x' is not known",
+            "Give one of minilm, granite, static, local, remote, registered, none.",
+        ),
         ({"tenannt": "x"}, "Settings are given the name 'tenannt', which is not a setting", "Did you mean tenant?"),
     ],
 )

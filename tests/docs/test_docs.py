@@ -49,6 +49,7 @@ GUIDES = (
     "write-a-gate-rule",
     "write-a-dataset-format",
     "write-a-channel",
+    "write-an-embedder",
     "benchmark-your-memory-system",
 )
 

@@ -207,6 +207,25 @@ def test_the_spread_of_cosines_is_that_of_every_passage_that_may_be_found(
     assert nothing is None
 
 
+def test_passages_found_elsewhere_are_compared_as_the_nearest_are(
+    store: Store, scope: Scope, open_indexes: Opening
+) -> None:
+    indexes = open_indexes()
+    save(store, scope, *COOKIES[:5])
+    indexes.compact(scope)
+    save(store, scope, *COOKIES[5:])  # in the tail
+    query = vector_of("where do the cookies go")
+    with store.reading(scope) as work:
+        view = indexes.view(work)
+        nearest = view.nearest(query, model=MODEL, limit=len(COOKIES), exact=True)
+        numbers = [found.number for found in nearest]
+        assert view.cosines(query, [*reversed(numbers), max(numbers) + 99], model=MODEL) == nearest
+        assert view.cosines(query, numbers[2:4], model=MODEL) == nearest[2:4]
+        assert view.cosines(query, [], model=MODEL) == []
+        with pytest.raises(OtherModel, match="model-a"):
+            view.cosines(query, numbers, model="model-b")
+
+
 def test_of_a_large_store_an_even_sample_of_cosines_is_taken(store: Store, scope: Scope, open_indexes: Opening) -> None:
     texts = [f"passage {place}" for place in range(2 * SAMPLED + 1)]
     save(store, scope, saved("m_long", texts))

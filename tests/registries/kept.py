@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from assay.embedding.registry import EMBEDDERS
 from assay.evaluation.datasets.formats import DATASET_FORMATS
 from assay.evaluation.gating.rules import GATE_RULES
 from assay.judging.registry import JUDGES
@@ -14,7 +15,7 @@ from assay.metrics.catalog import METRICS
 from assay.registry import Registry
 from assay.systems.registry import SYSTEMS
 
-REGISTRIES: tuple[Registry[Any], ...] = (METRICS, SYSTEMS, JUDGES, GATE_RULES, DATASET_FORMATS, CHANNELS)
+REGISTRIES: tuple[Registry[Any], ...] = (METRICS, SYSTEMS, JUDGES, GATE_RULES, DATASET_FORMATS, CHANNELS, EMBEDDERS)
 
 
 @contextmanager

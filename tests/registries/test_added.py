@@ -11,7 +11,17 @@ from typing import Any
 import pytest
 
 import assay
-from assay.errors import BadValue, ExtensionFailed, InputError, NameTaken, NotComparable, UnknownMetric, UnknownSystem
+from assay.embedding.registry import EMBEDDERS
+from assay.errors import (
+    BadValue,
+    ExtensionFailed,
+    InputError,
+    NameTaken,
+    NotComparable,
+    SettingError,
+    UnknownMetric,
+    UnknownSystem,
+)
 from assay.evaluation.datasets import DATASET_FORMATS, Source, export_dataset, load_dataset
 from assay.evaluation.gating import GateOptions
 from assay.evaluation.gating import judge as gate_judge
@@ -24,6 +34,8 @@ from assay.extend import (
     CaseView,
     Dataset,
     Document,
+    Embedder,
+    EmbedderRequest,
     Grade,
     JudgeInput,
     Parameter,
@@ -34,6 +46,7 @@ from assay.extend import (
     System,
     channel,
     dataset_format,
+    embedder,
     gate_rule,
     judge,
     metric,
@@ -43,11 +56,15 @@ from assay.extend import (
 from assay.judging.registry import JUDGES, JudgeRequest, find_judge
 from assay.memory.searching.channels import CHANNELS
 from assay.metrics.catalog import METRICS
-from assay.records import Scope
+from assay.records import Channel, Draft, Scope, SearchRequest
 from assay.records.evaluations import OutcomeKind
 from assay.records.judging import RubricKind, VerdictOutcome
+from assay.settings import Settings
 from assay.systems.registry import SYSTEMS, SystemRequest, parse_spec
+from assay.testing import HashedEmbedder
+from assay.wiring import open_engine
 from assay.wiring.adapter_kinds import FRAMEWORKS, SEARCH_ENGINES, STORES
+from assay.wiring.engines import load_embedder
 
 DOCS = Dataset(
     name="docs",
@@ -407,3 +424,32 @@ def test_a_metric_of_the_whole_run_can_be_a_floor() -> None:
     assert "within the ceiling" in said.sentence
     unknown = gate_judge(result, None, GateOptions(floors={"chunk_tokens": 1.0, "recall@1": 0.5}))
     assert unknown.status is Status.INCONCLUSIVE
+
+
+def test_a_registered_embedder_makes_the_vectors_of_a_memory(tmp_path: Path) -> None:
+    asked: list[EmbedderRequest] = []
+
+    @embedder("hashed", summary="Hashes of words.")
+    def load_hashed(request: EmbedderRequest) -> Embedder:
+        asked.append(request)
+        return HashedEmbedder()
+
+    assert EMBEDDERS.names()[:3] == ("minilm", "granite", "static")
+    assert EMBEDDERS.all()["hashed"].entry.summary == "Hashes of words."
+    settings = Settings(
+        db=str(tmp_path / "notes.db"), embedder="registered", embedder_name="hashed", embedder_threads=2
+    )
+    with open_engine(settings) as engine:
+        engine.saver.save(Scope(), Draft(title="Feeding the tiger", body="The tiger is fed at nine, by two keepers."))
+        found = engine.searcher.search(Scope(), SearchRequest(query="feeding the tiger", channels=(Channel.VECTOR,)))
+        with engine.store.reading(Scope()) as work:
+            assert work.vectors.active() == HashedEmbedder().model
+    assert [hit.title for hit in found] == ["Feeding the tiger"]
+    assert {request.threads for request in asked} == {2}
+
+
+def test_an_embedder_that_nobody_registered_is_refused() -> None:
+    with pytest.raises(SettingError, match=r"needs the setting embedder\.name"):
+        load_embedder(Settings(embedder="registered"))
+    with pytest.raises(BadValue, match="no embedder is called 'nobodys'"):
+        load_embedder(Settings(embedder="registered", embedder_name="nobodys"))

@@ -112,6 +112,15 @@ def fill_with_learned(shelf: Shelf) -> None:
         work.queries.add_many([LoggedQuery(query_id="eq_1", query="waves", tool_name="t", created_at=at)])
 
 
+def fill_with_named(shelf: Shelf) -> None:
+    """The best result names another by its title."""
+    shelf.put(
+        note("m_1", title="Ferry", body="alpha beta gamma, run by the Harbour Office"),
+        note("m_2", title="Harbour Office", body="alpha beside the quay"),
+        note("m_3", title="Market", body="alpha beside the wall"),
+    )
+
+
 WORDS: dict[str, Any] = {"channels": ("bm25",)}
 SEARCHING = {
     "docscore_aggregation": search_shelf("docscore_aggregation", fill_with_passages, "alpha beta", **WORDS),
@@ -125,6 +134,7 @@ SEARCHING = {
         **WORDS,
     ),
     "causal_boost": search_shelf("causal_boost", fill_with_cause, "alpha"),
+    "named_boost": search_shelf("named_boost", fill_with_named, "alpha beta gamma", **WORDS),
     "coactivation": search_shelf(
         "coactivation",
         fill_with_pairs,

@@ -464,6 +464,14 @@ def save_with_kind(stage: Stage, settings: Settings) -> Any:
         return [[str(channel) for channel in hit.channels] for hit in found]
 
 
+def read_model(stage: Stage, settings: Settings) -> Any:
+    """Save with the embedder of the settings, and read whose vectors are kept."""
+    with stage.engine(settings, hashed=False) as engine:
+        engine.saver.save(ADA, Draft(title="Tea", body=COOKIE.format("two")))
+        with engine.store.reading(ADA) as work:
+            return work.vectors.active()
+
+
 def embed_remotely(field: str, first: Any, other: Any, **fixed: Any) -> Values:
     """Ask two services for vectors, and read what came back and what each of them heard.
 
@@ -681,6 +689,7 @@ def judge_answers(run: Callable[..., tuple[int, str]], folder: Path) -> Any:
 BUDGET: dict[str, Any] = {"model_price_in": 1.0, "model_price_out": 1.0}
 MODELS = {
     "embedder.kind": do_with("embedder", "none", "static", save_with_kind),
+    "embedder.name": do_with("embedder_name", "static", "minilm", read_model, embedder="registered"),
     "embedder.folder": Values("full", "empty", load_local),
     "embedder.url": embed_remotely("embedder_url", "{one}", "{two}"),
     "embedder.model": embed_remotely("embedder_model", "m", "n"),

@@ -2,7 +2,10 @@
 
 - `protocol`: what an embedder and a cross-encoder are, and batches of texts of like length.
 - `files`: where model files are, and whether they are the expected ones.
+- `registry`: every embedder by name, and the decorator that adds one.
 - `bundled`: the model that comes with the extra `memory`.
+- `granite`: a model trained for retrieval, of the extra `granite`.
+- `onnx_format`: writes a network as onnxruntime reads it.
 - `onnx`: runs any sentence encoder in ONNX format.
 - `cross_encoder`: runs any pair model in ONNX format, which reads a query and a text together.
 - `static`: the fast embedder of the extra `fast`.

@@ -60,11 +60,12 @@ class OnnxEmbedder:
         self,
         *,
         model: str,
-        network: Path,
-        tokenizer: Path,
+        network: Path | bytes,
+        tokenizer: Path | bytes,
         options: OnnxOptions = OnnxOptions(),  # noqa: B008 - frozen
         profile: SimilarityProfile = SimilarityProfile(),  # noqa: B008 - frozen
     ) -> None:
+        """Both as files, or as their content."""
         self.model = model
         self.profile = profile
         self._tokenizer = load_tokenizer(tokenizer)
@@ -128,10 +129,10 @@ def _plan(encoded: Sequence[Encoding]) -> Iterator[list[int]]:
     return by_length(lengths, most_texts=BATCH_TEXTS, most_tokens=BATCH_TOKENS)
 
 
-def load_tokenizer(file: Path) -> Tokenizer:
+def load_tokenizer(file: Path | bytes) -> Tokenizer:
     """Load a tokenizer without the padding and truncation that its file asks for."""
     try:
-        tokenizer = Tokenizer.from_file(str(file))
+        tokenizer = Tokenizer.from_buffer(file) if isinstance(file, bytes) else Tokenizer.from_file(str(file))
     except Exception as problem:  # the library raises bare Exception
         raise _unusable(file, "tokenizer", problem) from problem
     # Files ship with padding and truncation of their own choosing; both are ours to decide.
@@ -140,7 +141,7 @@ def load_tokenizer(file: Path) -> Tokenizer:
     return tokenizer
 
 
-def load_session(file: Path, options: OnnxOptions) -> onnxruntime.InferenceSession:
+def load_session(file: Path | bytes, options: OnnxOptions) -> onnxruntime.InferenceSession:
     """Load a network whose inputs are among those that a tokenizer gives."""
     onnxruntime.disable_telemetry_events()
     chosen = onnxruntime.SessionOptions()
@@ -152,21 +153,26 @@ def load_session(file: Path, options: OnnxOptions) -> onnxruntime.InferenceSessi
     if options.run_once:
         chosen.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
-        session = onnxruntime.InferenceSession(str(file), chosen, providers=["CPUExecutionProvider"])
+        given = file if isinstance(file, bytes) else str(file)
+        session = onnxruntime.InferenceSession(given, chosen, providers=["CPUExecutionProvider"])
     except Exception as problem:  # the library's errors have no common base
         raise _unusable(file, "model", problem) from problem
     unknown = {model_input.name for model_input in session.get_inputs()} - _KNOWN_INPUTS
     if unknown:
         raise ModelDamaged(
-            f"the model {file} asks for the input {min(unknown)!r}",
+            f"{_name('model', file)} asks for the input {min(unknown)!r}",
             remedy=f"Use a model whose inputs are among {', '.join(sorted(_KNOWN_INPUTS))}.",
         )
     return session
 
 
-def _unusable(file: Path, what: str, problem: Exception) -> ModelDamaged:
+def _name(what: str, file: Path | bytes) -> str:
+    return f"the {what} of {len(file):,} bytes" if isinstance(file, bytes) else f"the {what} {file}"
+
+
+def _unusable(file: Path | bytes, what: str, problem: Exception) -> ModelDamaged:
     return ModelDamaged(
-        f"the {what} {file} cannot be loaded: {str(problem)[:200]}",
+        f"{_name(what, file)} cannot be loaded: {str(problem)[:200]}",
         remedy=f"Give a {what} file that is whole and of the right kind.",
     )
 

@@ -80,6 +80,12 @@ FLAGS = _table(
         default=True,
     ),
     Flag(
+        name="named_boost",
+        meaning="What a better result names by its title is raised, except in quick mode.",
+        owner="searching",
+        default=True,
+    ),
+    Flag(
         name="coactivation",
         meaning="What was found together before is raised together.",
         owner="searching",
@@ -101,7 +107,7 @@ FLAGS = _table(
         name="query_expansion",
         meaning="In deep mode, words of the first results join the query.",
         owner="searching",
-        default=True,
+        default=False,
     ),
     Flag(
         name="negative_feedback",

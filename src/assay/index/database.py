@@ -45,7 +45,7 @@ from assay.index.scoring import (
     round_query,
     term_scores,
 )
-from assay.index.view import SAMPLED, SPARE, check_model, measure_spread
+from assay.index.view import SAMPLED, SPARE, check_model, compare_stored, measure_spread
 from assay.records import CosineSpread, Filters, LogPosition, Scope
 from assay.storage import Store, Work
 from assay.storage.repositories.passage_filters import PassageFilter
@@ -216,6 +216,13 @@ class DatabaseView:
                 return best([found], limit, digits=COSINE_DIGITS)
         # A filter that leaves little ends the walk through the graph before enough are found.
         return best([self._ask(query, model, limit, within, exact=True)], limit, digits=COSINE_DIGITS)
+
+    def cosines(self, vector: Query, numbers: Sequence[int], *, model: str) -> list[Found]:
+        """The cosines of these passages, best first; one without a vector of the model is left out."""
+        check_model(self.model, model)
+        return best(
+            [compare_stored(self._work, round_query(vector), numbers, model)], len(numbers), digits=COSINE_DIGITS
+        )
 
     def cosine_spread(
         self, vector: Query, *, model: str, allowed: AllowedPassages | None = None

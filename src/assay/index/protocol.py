@@ -100,6 +100,10 @@ class SearchView(Protocol):
         """The passages whose vectors are nearest by cosine, of one model only."""
         ...
 
+    def cosines(self, vector: Query, numbers: Sequence[int], *, model: str) -> list[Found]:
+        """The cosines of these passages, best first; one without a vector of the model is left out."""
+        ...
+
     def cosine_spread(
         self, vector: Query, *, model: str, allowed: AllowedPassages | None = None
     ) -> CosineSpread | None:

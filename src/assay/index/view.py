@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 
 from assay.errors import OtherModel
-from assay.index.columns import Fact, Whole
+from assay.index.columns import Fact, Whole, find
 from assay.index.lexical import SCORE_DIGITS, score_postings
 from assay.index.options import IndexOptions
 from assay.index.protocol import AllowedPassages, FolderSize
@@ -23,6 +23,7 @@ from assay.index.scoring import (
     Query,
     Scored,
     best,
+    cosines,
     join_vectors,
     length_norms,
     measure_vectors,
@@ -37,6 +38,7 @@ SPARE = 50
 """Extra passages read from the database, so that equal scores can be put in order."""
 SAMPLED = 1_000
 """Passages compared to know the spread of a query's cosines: the mean of so many is exact to a hundredth."""
+_NONE = Scored(np.zeros(0, np.int64), np.zeros(0))
 SAMPLES_KEPT = 4
 """Samples that one state keeps, for the filters that are asked with: 1,000 vectors are 1.5 MB."""
 
@@ -157,6 +159,15 @@ class View:
             parts.append(Scored(state.base.numbers[places], scores))
         return best(parts, limit, digits=COSINE_DIGITS)
 
+    def cosines(self, vector: Query, numbers: Sequence[int], *, model: str) -> list[Found]:
+        """The cosines of these passages, best first; one without a vector of the model is left out."""
+        self._check_model(model)
+        query, wanted = round_query(vector), np.asarray(numbers, dtype=np.int64)
+        parts = (
+            [compare_stored(self._work, query, numbers, model)] if self._in_database else self._compare(query, wanted)
+        )
+        return best(parts, len(wanted), digits=COSINE_DIGITS)
+
     def cosine_spread(
         self, vector: Query, *, model: str, allowed: AllowedPassages | None = None
     ) -> CosineSpread | None:
@@ -229,11 +240,23 @@ class View:
         page = self._work.vectors.by_numbers(model, listed)
         return join_vectors([measure_vectors(page.vectors)] if len(page.numbers) else [])
 
+    def _compare(self, query: Query, numbers: Whole) -> list[Scored]:
+        """The cosines of passages of the base and of the tail, as `nearest` would give them."""
+        state, tail, base = self._state, self._state.tail, self._state.base.vectors
+        (in_base, of_base), (in_tail, of_tail) = state.locate(numbers)
+        rows, there = find(tail.vector_places, in_tail[of_tail])
+        known = numbers[of_tail][there]
+        parts = [Scored(known, tail.vectors.pick(rows[there]).cosines(query))] if len(known) else [_NONE]
+        if base is not None:
+            rows, there = find(base.places, in_base[of_base])
+            parts.append(Scored(numbers[of_base][there], cosines(base.matrix[rows[there]], query)))
+        return parts
+
     def _nearest_of_tail(self, query: Query, limit: int, passing: Allowed) -> Scored:
         tail = self._state.tail
         among = np.flatnonzero(passing.tail[tail.vector_places])
         if not len(among):
-            return Scored(np.zeros(0, np.int64), np.zeros(0))
+            return _NONE
         scores = tail.vectors.cosines(query)[among]
         if len(among) > limit:
             # All that tie with the last of them come, too, and more that rounding may make equal.
@@ -269,6 +292,14 @@ class View:
             np.array([neighbour.similarity for neighbour in found], np.float64),
         )
         return best([scored], limit, digits=COSINE_DIGITS)
+
+
+def compare_stored(work: Work, query: Query, numbers: Sequence[int], model: str) -> Scored:
+    """The cosines of passages whose vectors the database keeps."""
+    page = work.vectors.by_numbers(model, list(numbers))
+    if not len(page.numbers):
+        return _NONE
+    return Scored(np.asarray(page.numbers, np.int64), cosines(page.vectors.astype(np.float16), query))
 
 
 def check_model(here: str | None, wanted: str) -> None:

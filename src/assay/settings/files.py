@@ -165,6 +165,7 @@ _PLAIN = (
     "postgres.schema",
     "postgres.statement_timeout_s",
     "embedder.kind",
+    "embedder.name",
     "embedder.model",
     "embedder.dimension",
     "embedder.threads",

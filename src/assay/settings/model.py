@@ -177,10 +177,14 @@ class Settings(BaseModel):
         "The folder of pg_restore and psql, for checkpoints that were made with pg_dump. Unset: the search path.",
         None,
     )
-    embedder: Literal["minilm", "static", "local", "remote", "none"] = _setting(
+    embedder: Literal["minilm", "granite", "static", "local", "remote", "registered", "none"] = _setting(
         "embedder.kind",
-        "What makes vectors: minilm (bundled), static (fast, coarser), local (embedder.folder), remote, or none.",
+        "What makes vectors: minilm (bundled), granite (trained for retrieval), static (fast, coarser), local "
+        "(embedder.folder), remote, registered (embedder.name), or none.",
         "minilm",
+    )
+    embedder_name: Text = _setting(
+        "embedder.name", "For registered: the name of an embedder that a package or a program added.", ""
     )
     embedder_folder: Place | None = _setting(
         "embedder.folder", "For local: a folder with model.onnx and tokenizer.json.", None

@@ -81,10 +81,6 @@ def load_embedder(settings: Settings, *, run_once: bool = False) -> Embedder:
     """The embedder the settings name, ready for work."""
     threads = settings.embedder_threads or 0
     settings.refuse_withheld(*_KEYS.get(settings.embedder, ()))
-    if settings.embedder == "static":
-        from assay.embedding.static import load_static  # noqa: PLC0415 - see the package's docstring
-
-        return load_static()
     if settings.embedder == "remote":
         return _remote(settings)
     if settings.embedder == "local":
@@ -92,9 +88,12 @@ def load_embedder(settings: Settings, *, run_once: bool = False) -> Embedder:
 
         folder = _require(settings.embedder_folder, "embedder.folder", "local")
         return load_local(folder, options=OnnxOptions(threads=threads, run_once=run_once))
-    from assay.embedding.bundled import load_bundled  # noqa: PLC0415 - see the package's docstring
+    from assay.embedding.registry import EmbedderRequest, find_embedder  # noqa: PLC0415 - see the package's docstring
 
-    return load_bundled(threads=threads, run_once=run_once)
+    name: str = settings.embedder
+    if name == "registered":
+        name = _require(settings.embedder_name, "embedder.name", name)
+    return find_embedder(name).load(EmbedderRequest(threads=threads, run_once=run_once))
 
 
 def on_demand_embedder(settings: Settings, given: Embedder | None, *, run_once: bool) -> OnDemandEmbedder | None:

@@ -11,12 +11,15 @@ from hypothesis import strategies as st
 from assay.errors import BadValue
 from assay.memory.searching import boosts
 from assay.memory.searching.boosts import (
+    NamedBy,
     RankBounds,
     combine_boosts,
     confidence_factor,
+    find_named,
     order_by_boosted_score,
     rank_bounds,
 )
+from assay.memory.searching.fusion import AggregatedMemory, FusedPassage
 from assay.memory.searching.options import SearchOptions
 from assay.records import Boost
 
@@ -167,3 +170,19 @@ def test_what_scores_more_than_the_squared_bound_times_as_much_is_never_passed(
 
 def test_equals_keep_their_order() -> None:
     assert order_by_boosted_score([0.5, 0.5, 0.25], [1.0, 1.0, 2.0]) == [0, 1, 2]
+
+
+def test_what_the_first_results_name_by_its_title_is_named_once_by_the_best_of_them() -> None:
+    memories = [
+        AggregatedMemory(number, 1.0 / number, (FusedPassage(number, 1.0 / number, ()),)) for number in (1, 2, 3, 4)
+    ]
+    lines = {
+        1: " ferry \n  \n the ferry of the harbour office in may ",
+        2: " harbour office \n  \n the ferry and the old market ",
+        3: " old market \n  \n nothing ",
+        4: " may \n  \n the ferry ",
+    }
+    found = find_named(memories, lines, lambda title: title == "may", seeds=2)
+    assert found == {2: NamedBy(1, 1.0), 1: NamedBy(2, 0.5), 3: NamedBy(2, 0.5)}
+    assert find_named(memories, lines, lambda _: False, seeds=1).keys() == {2, 4}
+    assert find_named([], {}, lambda _: False, seeds=3) == {}

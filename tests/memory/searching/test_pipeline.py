@@ -227,3 +227,22 @@ def test_with_aggregation_further_passages_add_to_the_best_and_stand_in_document
     for hit in (*alone.values(), *together.values()):
         assert hit.explanation is not None
         assert hit.explanation.recompute() == pytest.approx(hit.score, abs=1e-12)
+
+
+def test_what_a_better_result_names_by_its_title_is_raised_unless_switched_off(shelf: Shelf) -> None:
+    shelf.put(
+        note("m_1", title="Ferry", body="alpha beta gamma, run by the Harbour Office"),
+        note("m_2", title="Harbour Office", body="alpha beside the quay"),
+        note("m_3", title="Market", body="alpha by the wall"),
+    )
+    asked: dict[str, Any] = {"query": "alpha beta gamma", "channels": ("bm25",), "explain": True}
+    raised = shelf.search(**asked)
+    assert ids(raised) == ["m_1", "m_2", "m_3"]
+    assert [name for name, factors in boosts(raised).items() if "named" in factors] == ["m_2"]
+    explanation = raised[1].explanation
+    assert explanation is not None
+    assert explanation.recompute() == pytest.approx(raised[1].score)
+    # What the question names itself is no second step.
+    asked_by_name = {"query": "alpha beta gamma of the harbour office"}
+    for more in ({"mode": "quick"}, {"without": ("named_boost",)}, asked_by_name):
+        assert all("named" not in factors for factors in boosts(shelf.search(**{**asked, **more})).values())

@@ -18,6 +18,7 @@ from assay.errors import BadValue
 from assay.memory.learning.policy import beliefs
 from assay.memory.learning.votes import Praise, raise_for_question
 from assay.memory.searching.channels import GraphNeighbour
+from assay.memory.searching.fusion import AggregatedMemory
 from assay.memory.searching.options import SearchOptions
 from assay.memory.searching.query import ParsedQuery
 from assay.memory.sessions import Turn
@@ -58,6 +59,11 @@ def boost_causal(strength_of_path: float, hops: int, strength: float) -> Boost |
     """It is joined to one of the best results by a path of this strength."""
     reason = f"{hops} {'hop' if hops == 1 else 'hops'} from a result, path strength {strength_of_path:.2f}"
     return _make_boost("causal", _share("path strength", strength_of_path), strength, reason)
+
+
+def boost_named(share: float, rank: int, strength: float) -> Boost | None:
+    """A result of this rank, whose score is this share of the best, names it by its title."""
+    return _make_boost("named", _share("share", share), strength, f"named by its title in result {rank}")
 
 
 def boost_coactivation(share: float, strength: float) -> Boost | None:
@@ -162,11 +168,21 @@ def _share(name: str, value: float) -> float:
 # Facts come from the row (confidence, context type, tier, age, learned triggers), from the graph (neighbours of the
 # best hits) and from the session (what it attends to). Attention acts on what surrounds a memory that the session was
 # given: memories one edge away, and those that other searches gave together with it. It does not raise that memory
-# itself.
+# itself. Names come from the text: what the passage of a first result calls by its title is often what the question is
+# after in its second step. A title that the question holds itself is no second step, and one of ordinary words, as for
+# triggers, names nothing.
 
 DAY_S = 86_400.0
 _RAISED = frozenset({Tier.CRITICAL.value, Tier.IMPORTANT.value})
 Enabled = Callable[[str], bool]
+
+
+class NamedBy(NamedTuple):
+    """The result that names a memory."""
+
+    rank: int
+    share: float
+    """Of the best score."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -180,6 +196,31 @@ class Surroundings:
     """How much each learned trigger is believed; what is not there has ended."""
     praises: Mapping[str, Sequence[Praise]] = field(default_factory=dict)
     """The questions for which each was found useful."""
+    named: Mapping[int, NamedBy] = field(default_factory=dict)
+    """By number of the memory: what a first result calls by its title."""
+
+
+def find_named(
+    memories: Sequence[AggregatedMemory],
+    lines: Mapping[int, str],
+    says_nothing: Callable[[str], bool],
+    seeds: int,
+) -> dict[int, NamedBy]:
+    """Return which of these memories, best first, the passages of the first ones name by their titles.
+
+    `lines` has the analysed words of their best passages; `says_nothing` tells the titles that do not count. A memory
+    that several name is named by the best of them.
+    """
+    fields = [lines.get(memory.best.number, " \n \n ").split("\n") for memory in memories]
+    titles = [title.strip() for title, *_ in fields]
+    found: dict[int, NamedBy] = {}
+    for place, (seed, own) in enumerate(zip(memories[:seeds], titles, strict=False)):
+        body = fields[place][-1]
+        for memory, title in zip(memories, titles, strict=True):
+            called = title and title != own and f" {title} " in body
+            if called and memory.memory not in found and not says_nothing(title):
+                found[memory.memory] = NamedBy(place + 1, seed.score / memories[0].score)
+    return found
 
 
 def spread_attention(work: Work, attention: Mapping[str, float]) -> dict[str, float]:
@@ -245,6 +286,7 @@ class Booster:
         strengths = (
             options.session_strength if around.attention else 0.0,
             options.causal_strength if around.neighbours else 0.0,
+            options.named_strength if around.named else 0.0,
             options.coactivation_strength if around.together else 0.0,
             options.learned_strength if self._learned and around.learned else 0.0,
             MOST_CONFIDENCE_FACTOR - 1.0 if around.praises or options.general_votes else 0.0,
@@ -263,6 +305,7 @@ class Booster:
         found = (
             boost_session(around.attention.get(memory.id, 0.0), options.session_strength) if around.attention else None,
             self._causal(memory.id) if memory.id in around.neighbours else None,
+            self._named(memory.number) if memory.number in around.named else None,
             boost_coactivation(around.together.get(memory.id, 0.0), options.coactivation_strength)
             if around.together
             else None,
@@ -278,6 +321,10 @@ class Booster:
     def _causal(self, memory_id: str) -> Boost | None:
         found = self._around.neighbours[memory_id]
         return boost_causal(found.score, found.hops, self._options.causal_strength)
+
+    def _named(self, memory_number: int) -> Boost | None:
+        by = self._around.named[memory_number]
+        return boost_named(by.share, by.rank, self._options.named_strength)
 
     def _confidence(self, row: Candidate) -> Boost | None:
         trust, votes = row.memory.confidence, self._around.praises.get(row.memory_id, ())

@@ -26,6 +26,7 @@ from assay.memory.searching.channels import (
     GraphNeighbour,
     Offer,
     QueryVector,
+    compare_found,
     find_expansion_stems,
     search_stems,
 )
@@ -398,6 +399,8 @@ class Candidates:
     timings: dict[Channel, float] = field(default_factory=dict)
     added_stems: Mapping[str, float] = field(default_factory=dict)
     """What expansion added to the query."""
+    compared: int = 0
+    """Passages that other channels found and whose cosines stand further down the list of `vector`."""
 
 
 class Gathering:
@@ -439,10 +442,26 @@ class Gathering:
         return self._found
 
     def _fuse_and_fetch(self) -> list[FusedPassage[int]]:
+        self._compare_found()
         fused = self._fusing(self._found.lists)
         if fused:
             self._fetch([passage.number for passage in fused])
         return fused
+
+    def _compare_found(self) -> None:
+        """Give the passages that only other channels found their cosine. Fusion by ranks has no use for one."""
+        lists, work = self._found.lists, self._ask.work
+        nearest = lists.get(Channel.VECTOR)
+        by_scores = self._fusing.method is FusionMethod.CONVEX
+        if nearest is None or not by_scores or not self._ask.options.compare_found:
+            return
+        others = dict.fromkeys(number for offered in lists.values() if offered is not nearest for number, _ in offered)
+        begun = self._elapsed_ms()
+        compared = self._guard.run("cosines", work, lambda: compare_found(self._ask, nearest, others))
+        if compared:
+            lists[Channel.VECTOR] = nearest + compared
+        self._found.compared += len(compared or ())
+        self._found.timings[Channel.VECTOR] += self._elapsed_ms() - begun
 
     def _expand_query(self, fused: Sequence[FusedPassage[int]]) -> bool:
         """Ask `bm25` again with words that the first results share; False when there are none to add."""

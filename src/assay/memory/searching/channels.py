@@ -217,6 +217,8 @@ class Ask:
     parsed: ParsedQuery
     vector: QueryVector | None
     limit: int
+    wanted: int = 1
+    """Results that were asked for."""
     allowed: AllowedPassages | None
     """Which passages may be offered; None: all."""
     options: SearchOptions
@@ -238,6 +240,10 @@ class Ask:
 #
 # Vectors of two models are never compared: while a tenant's vectors are of another model than the query's, the channel
 # gives nothing and says how far re-embedding has come.
+#
+# The channel lists its nearest passages. What the others find by words is compared with the query too, further down the
+# same list: a passage behind the hundred nearest has a cosine all the same, and taking it for 0 buried good hits of
+# `bm25` (`design/retrieval-quality.md`).
 
 
 def search_vectors(ask: Ask) -> Offer:
@@ -249,8 +255,25 @@ def search_vectors(ask: Ask) -> Offer:
         return []
     if view.model != vector.model:
         raise _other_model(ask, view.model, vector.model)
-    found = view.nearest(vector.values, model=vector.model, limit=ask.limit, allowed=ask.allowed)
+    found = view.nearest(vector.values, model=vector.model, limit=_limit_nearest(ask), allowed=ask.allowed)
     return [(passage.number, passage.score) for passage in found]
+
+
+def _limit_nearest(ask: Ask) -> int:
+    """How many are listed: fewer where the hits of `bm25` are compared with the query too."""
+    if Channel.BM25 not in ask.channels or not ask.options.compare_found:
+        return ask.limit
+    return max(ask.wanted, math.ceil(ask.limit * ask.options.nearest_share))
+
+
+def compare_found(ask: Ask, listed: Offer, found: Iterable[int]) -> Offer:
+    """The cosines of passages that other channels found and this one did not list, best first."""
+    vector, known = ask.vector, {number for number, _ in listed}
+    others = [number for number in found if number not in known]
+    if vector is None or not others:
+        return []
+    compared = ask.opened_view().cosines(vector.values, others, model=vector.model)
+    return [(passage.number, passage.score) for passage in compared]
 
 
 def find_cosine_spread(ask: Ask) -> CosineSpread | None:

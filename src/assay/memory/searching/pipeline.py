@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from assay.flags import FlagStates
 from assay.index import Rows, SearchView
 from assay.memory.searching import boosts
 from assay.memory.searching import channels as graph
-from assay.memory.searching.boosts import Booster, Surroundings, combine_boosts
+from assay.memory.searching.boosts import Booster, NamedBy, Surroundings, combine_boosts, find_named
 from assay.memory.searching.candidates import Candidates, Fusing, Gathering, Reach, Scoping, keep_passing
 from assay.memory.searching.channels import Ask, Offer, QueryVector, find_cosine_spread, list_added_channels
 from assay.memory.searching.current_facts import BEYOND as BEYOND_SHOWN
@@ -181,6 +182,7 @@ class Pipeline:
                 parsed=self._parsed,
                 vector=self._asked.vector,
                 limit=max(plan.pool, self._request.k),
+                wanted=self._request.k,
                 allowed=reach.allowed,
                 options=self._options,
                 channels=channels,
@@ -200,6 +202,8 @@ class Pipeline:
             stage.outputs = len(found.rows)
             for channel, offered in found.lists.items():
                 stage.detail[str(channel)] = {"found": len(offered), "duration_ms": found.timings[channel]}
+            if found.compared:
+                stage.detail[str(Channel.VECTOR)]["compared"] = found.compared
             if found.added_stems:
                 stage.detail["added_stems"] = list(found.added_stems)
         return found
@@ -280,7 +284,27 @@ class Pipeline:
             neighbours={neighbour.memory_id: neighbour for neighbour in near},
             learned=learned,
             praises=praises,
+            named=self._find_named(memories),
         )
+
+    def _find_named(self, memories: Sequence[AggregatedMemory]) -> Mapping[int, NamedBy]:
+        """Return what the first results name by its title."""
+        options, work, view = self._options, self._setting.work, self._setting.view
+        if not memories or self._asked.choice.mode is Mode.QUICK or not self._is_enabled("named_boost"):
+            return {}
+        first = memories[: options.named_depth]
+
+        def find() -> Mapping[int, NamedBy]:
+            numbers = [memory.best.number for memory in first]
+            lines = work.passages.words(numbers) if view is None else view.words(numbers)
+            return find_named(first, lines, self._says_nothing, options.named_seeds)
+
+        return self._guard.run("names", work, find) or {}
+
+    def _says_nothing(self, title: str) -> bool:
+        """Whether a title says nothing new where it is named: the question holds it, or it is of ordinary words."""
+        asked = self._parsed.term_set.issuperset(title.split())
+        return asked or graph.is_ordinary(title, self._setting.view, self._options)
 
     def _rerank(self, order: list[Ranked], found: int, plan: SearchPlan) -> _Reranked:
         with self._trace.stage("rerank", inputs=found) as stage:
@@ -437,7 +461,8 @@ class Pipeline:
             view.document_frequency,
             view.document_count,
             store=(self._cosines or find_cosine_spread(ask)) if compared else None,
-            vectors=listed or (),
+            # The nearest alone: what other channels found is further away, and says nothing about the rest.
+            vectors=heapq.nlargest(ask.limit, listed or (), key=itemgetter(1)),
         )
         # As for the relevance cut, a deprecated result that scores best must not make current ones irrelevant.
         current = [place for place in places if place.served_last_from is None] or places

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Never
+from dataclasses import replace
+from typing import Any, Never
 
 from tests.memory.searching.shelf import Shelf, ids
 
 from assay.embedding.protocol import Vectors
 from assay.errors import EndpointUnavailable
+from assay.memory.searching import SearchOptions
+from assay.records import Channel, Hit, Mode, SearchResult
 from assay.testing import HashedEmbedder, note
 
 
@@ -97,3 +100,33 @@ def test_nothing_is_embedded_when_no_vector_channel_is_to_run(sqlite_shelf: Shel
     result = sqlite_shelf.search("clients sign in", channels=("bm25", "fts5"))
     assert ids(result) == ["m_1"]
     assert result.telemetry.embedding_latency_ms == 0.0
+
+
+def test_what_only_words_find_has_the_cosine_that_the_channel_alone_gives_it(shelf: Shelf) -> None:
+    shelf.put(
+        note("m_rare", title="Bird", body="kestrel flies high today"),
+        *(note(f"m_{place}", title="Wall", body=f"tower number{place}") for place in range(4)),
+    )
+    query = "tower kestrel"
+    alone = {hit.memory_id: cosine_of(hit) for hit in shelf.search(query, channels=("vector",), explain=True)}
+    pools = dict.fromkeys((Mode.QUICK, Mode.FOCUSED, Mode.DEEP), 2)
+    asked: dict[str, Any] = {"query": query, "channels": ("vector", "bm25"), "k": 2, "explain": True}
+    shelf.searcher = shelf.searcher.with_options(replace(SearchOptions(), pools=pools))
+    found = shelf.search(**asked)
+    assert ids(found)[0] == "m_rare"
+    assert cosine_of(found[0]) == alone["m_rare"]
+    assert compared_in(found) == 1
+    assert all(hit.explanation is not None and hit.explanation.recompute() == hit.score for hit in found)
+    shelf.searcher = shelf.searcher.with_options(replace(SearchOptions(), pools=pools, compare_found=False))
+    assert compared_in(shelf.search(**asked)) == 0
+
+
+def compared_in(result: SearchResult) -> int:
+    """How many passages of other channels were compared with the query."""
+    return int(next(stage for stage in result.stages if stage.name == "candidate").detail["vector"].get("compared", 0))
+
+
+def cosine_of(hit: Hit) -> float:
+    """The score that the vector channel gave the best passage."""
+    assert hit.explanation is not None
+    return next(vote.score for vote in hit.explanation.passages[0].votes if vote.channel is Channel.VECTOR)
