@@ -4,8 +4,8 @@ Builds the wheel, installs it with pip into an empty environment by the line of 
 bottom in a fresh folder, and prints how many commands ran and how many printed what the page shows (times and ids
 aside).
 
-    python -m docs.follow                       README, get-started and the tutorials, in a new environment
-    python -m docs.follow --all                 also the guides, the concepts and the examples
+    python -m docs.follow                       README, get-started, tutorials and examples, in a new environment
+    python -m docs.follow --all                 also the guides and the concepts
     python -m docs.follow PAGE...               these pages
     python -m docs.follow --here ...            with the environment that runs this program
     python -m docs.follow --write PAGE          put what was printed into the page (blocks with a `...` line are left)
@@ -122,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; returns 1 when a command failed or printed something else."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("pages", nargs="*")
-    parser.add_argument("--all", action="store_true", help="also guides, concepts and examples")
+    parser.add_argument("--all", action="store_true", help="also guides and concepts")
     parser.add_argument("--here", action="store_true", help="use the environment that runs this program")
     parser.add_argument("--write", action="store_true", help="put what was printed into the pages")
     options = parser.parse_args(arguments)
