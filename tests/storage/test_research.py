@@ -14,6 +14,7 @@ from assay.records.research import Dimension, QuestionKind
 from assay.records.research_log import (
     BINS,
     EvaluatedBy,
+    QuestionOrder,
     QuestionOutcome,
     ResearchFilter,
     ResearchSession,
@@ -285,3 +286,23 @@ def test_prompts_are_numbered_and_one_version_is_active(store: Store, scope: Sco
 def test_a_filter_refuses_a_time_that_ends_before_it_begins() -> None:
     with pytest.raises(BadValue, match="since"):
         ResearchFilter(since=samples.AT, until=samples.AT)
+
+
+@pytest.mark.parametrize(
+    ("descending", "order"), [(False, ["r_2", "r_4", "r_1", "r_3"]), (True, ["r_4", "r_1", "r_2", "r_3"])]
+)
+def test_pages_of_an_order_join_without_gap_and_what_has_no_score_is_last(
+    store: Store, scope: Scope, descending: bool, order: list[str]
+) -> None:
+    scores = {1: 0.9, 2: 0.1, 3: None, 4: 0.9}
+    fill(store, scope, *(session(number, overall_score=score) for number, score in scores.items()))
+    fill(store, OTHER, session(5, overall_score=0.5))
+    with store.reading(scope) as work:
+        pages = [
+            work.research.sorted_by(
+                QuestionOrder.OVERALL, ResearchFilter(), descending=descending, begin=begin, limit=2
+            )
+            for begin in (0, 2, 4)
+        ]
+    assert [found.log_id for page in pages for found in page] == order
+    assert pages[2] == []

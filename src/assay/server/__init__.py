@@ -19,7 +19,9 @@ The framework is an optional extra, so `demo` and `serving` are loaded when they
 - `live_runs`: runs that the server works on.
 - `serving`: the socket, and one or several processes on it.
 - `demo`: a store with something on every page.
+- `demo_changes`: two changes of the demo's search, tested on real searches; one wins, one loses.
 - `demo_history`: twelve weeks of questions for it.
+- `demo_replies`: questions of the demo whose models are recorded and replayed.
 """
 
 from __future__ import annotations
