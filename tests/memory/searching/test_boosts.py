@@ -185,4 +185,7 @@ def test_what_the_first_results_name_by_its_title_is_named_once_by_the_best_of_t
     found = find_named(memories, lines, lambda title: title == "may", seeds=2)
     assert found == {2: NamedBy(1, 1.0), 1: NamedBy(2, 0.5), 3: NamedBy(2, 0.5)}
     assert find_named(memories, lines, lambda _: False, seeds=1).keys() == {2, 4}
+    # A title that two of them have names neither.
+    shared = {**lines, 3: lines[2]}
+    assert find_named(memories, shared, lambda _: False, seeds=1).keys() == {4}
     assert find_named([], {}, lambda _: False, seeds=3) == {}

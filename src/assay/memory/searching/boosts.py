@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -213,11 +214,13 @@ def find_named(
     """
     fields = [lines.get(memory.best.number, " \n \n ").split("\n") for memory in memories]
     titles = [title.strip() for title, *_ in fields]
+    # A title that several of them have, such as that of a page in parts, names none of them.
+    alone = {title for title, times in Counter(titles).items() if title and times == 1}
     found: dict[int, NamedBy] = {}
     for place, (seed, own) in enumerate(zip(memories[:seeds], titles, strict=False)):
         body = fields[place][-1]
         for memory, title in zip(memories, titles, strict=True):
-            called = title and title != own and f" {title} " in body
+            called = title in alone and title != own and f" {title} " in body
             if called and memory.memory not in found and not says_nothing(title):
                 found[memory.memory] = NamedBy(place + 1, seed.score / memories[0].score)
     return found
