@@ -25,6 +25,7 @@ from assay.cli.hits import _snippet as cut_snippet
 from assay.evaluation.ci import escape
 from assay.evaluation.datasets.formats import Source
 from assay.evaluation.datasets.loading import read_path
+from assay.evaluation.proposals.choosing import propose_questions
 from assay.evaluation.question_generation import find_key_sections
 from assay.evaluation.running.planning import Budget
 from assay.formats import front_matter
@@ -365,6 +366,10 @@ _HEAVY: dict[str, tuple[Work, int]] = {
     "answer a question from passages": (_answer, QUERY),
     "judge an answer": (lambda text: BuiltinGroundedness().judge(text[:1_000], text, [text]), PASSAGE),
     "find telling sentences": (lambda text: find_key_sections([Document(id="a", text=text)]), BODY),
+    "propose questions": (
+        lambda text: propose_questions([Document(id="a", text=text)], per_document=10, most=10),
+        BODY,
+    ),
 }
 
 _FILES: dict[str, tuple[Work, int]] = {

@@ -11,7 +11,9 @@
 - `progress`: a bar with the time left for commands that take long.
 - `interrupts`: how a command ends that the user interrupted.
 - `plain`: values of the domain as JSON, for `--json`.
-- `keys`: reads single keys from a terminal, a pipe or a file.
+- `keys`: reads single keys and lines from a terminal, a pipe or a file.
+- `question_review`: lets a person keep, reword or drop proposed questions.
+- `steps`: runs other commands from within a command.
 - `hits`: search results as text.
 - `dataset_tables`: datasets as text and as JSON.
 - `run_table`: runs as a table.

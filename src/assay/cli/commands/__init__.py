@@ -17,6 +17,7 @@ Questions:
 - `prompts`: versions of prompts, compared and split.
 
 Evaluation:
+- `start`: from documents or a table of questions to a dataset, a first run, a baseline and a gate.
 - `dataset`: imports, checks, splits, builds and writes golden datasets.
 - `traces`: traces of other systems: import, list, show, report, scores.
 - `label`: grades candidates of questions.
