@@ -83,7 +83,7 @@ def test_an_import_saves_the_good_memories_and_counts_the_rest(run: Run, store: 
 
 def test_the_first_example_of_the_guide_prints_what_the_guide_says(run: Run) -> None:
     guide = (Path(__file__).parents[2] / "docs" / "guides" / "audit.md").read_text(encoding="utf-8")
-    memories, printed = re.findall(r"```(?:json|console)\n(.*?)```", guide, re.DOTALL)[:2]
+    memories, printed = re.findall(r"```(?:json|console)[^\n]*\n(.*?)```", guide, re.DOTALL)[:2]
     Path("memories.jsonl").write_text(memories, encoding="utf-8")
     command, _, shown = printed.partition("\n")
     assert run(*command.split()[2:]).out.split() == shown.split()

@@ -174,7 +174,7 @@ def test_generated_cases_are_labelled_before_they_count(
 ) -> None:
     notes = tmp_path / "notes"
     notes.mkdir()
-    (notes / "pool.md").write_text("# Pool\n\nThe swimming pool is heated to twenty-eight degrees.\n", encoding="utf-8")
+    (notes / "pool.md").write_text("# Pool\n\nThe swimming pool is open from 7:00 to 21:00 daily.\n", encoding="utf-8")
     (notes / "bar.md").write_text("# Bar\n\nThe roof bar opens at six because the sun sets later.\n", encoding="utf-8")
     assert run("dataset", "generate", str(notes), "made").code == 0
     assert run("dataset", "generate", str(notes), "made").code == 3
@@ -218,16 +218,16 @@ def test_a_configured_model_is_asked_unless_told_not_to(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "pool.md").write_text(
-        "# Pool\n\nThe swimming pool is heated to twenty-eight degrees.\n", encoding="utf-8"
+        "# Pool\n\nThe swimming pool is open from 7:00 to 21:00 daily.\n", encoding="utf-8"
     )
-    said = {"question": "How warm is the water?", "quote": "The swimming pool is heated to twenty-eight degrees."}
+    said = {"question": "How long can we swim?", "quote": "The swimming pool is open from 7:00 to 21:00 daily."}
     reply = {"model": "m", "choices": [{"message": {"content": json.dumps(said)}, "finish_reason": "stop"}]}
     with serving(answer(body=reply)) as service:
         monkeypatch.setenv("ASSAY_MODEL_URL", service.url)
         monkeypatch.setenv("ASSAY_MODEL_NAME", "m")
         made = run("dataset", "generate", "pool.md", "made", "--db", str(tmp_path / "a.db"))
         assert "by model m: made" in made.out, made.err
-        assert "How warm is the water?" in made.out
+        assert "How long can we swim?" in made.out
         plain = run("dataset", "generate", "pool.md", "plain", "--builtin", "--db", str(tmp_path / "b.db"))
-        assert "by templates" in plain.out
+        assert "by rules" in plain.out
         assert not (tmp_path / "b.db").exists()

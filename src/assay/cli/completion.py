@@ -75,14 +75,15 @@ SWITCHES = frozenset(
         "--json", "--offline", "--quiet", "-q", "--verbose", "-v", "--help", "-h", "--version",
         "--agreement", "--allow-floating", "--built-in", "--encode-ids", "--exclude-unresolved", "--fix", "--fresh",
         "--graduates-itself", "--html", "--no-baseline", "--no-shadow", "--per-query", "--person-graduates",
-        "--replay-only", "--self-test", "--shadow", "--strict", "--summary", "--unsafe", "--until-sure",
+        "--probe", "--replay-only", "--self-test", "--shadow", "--strict", "--summary", "--unsafe", "--until-sure",
     }
 )  # fmt: skip
 """Options that are followed by no value; what follows any other option is its value."""
 FLAGS = (
     "adaptive_fusion", "causal_boost", "coactivation", "cross_encoder", "docscore_aggregation", "graph_scoring",
-    "learn_from_selection", "mmr", "negative_feedback", "pattern_planning", "query_expansion", "reconsolidation",
-    "save_quality_gate", "session_boost", "similar_evaluations", "threshold_tuning", "tier_boost", "trust_ranking",
+    "learn_from_selection", "mmr", "named_boost", "negative_feedback", "pattern_planning", "query_expansion",
+    "reconsolidation", "save_quality_gate", "session_boost", "similar_evaluations", "threshold_tuning", "tier_boost",
+    "trust_ranking",
 )  # fmt: skip
 """The flags of the program; loading the registry would take longer than anybody waits."""
 SYSTEMS = (

@@ -139,7 +139,7 @@ COMMANDS: Mapping[str, tuple[Entry, ...]] = {
         Entry("bench", "Compare memory systems on the same texts and questions, and check what others publish."),
         Entry("gate", "Hold a run against its floors and its baseline; exit 0 passed, 1 a regression, 2 undecided."),
         Entry("baseline", "Keep the run that later ones are held against."),
-        Entry("report", "Write a run's report, or explain where one query lost its evidence."),
+        Entry("report", "Write a run's report, or explain where queries lost their evidence."),
         Entry("judge", "Judge answers, and find out how far the judge can be trusted."),
         Entry("experiment", "Try a change against what is in force, and keep what came of it."),
         Entry("label", "Label question by question in the terminal; goes on where it was stopped."),
