@@ -17,6 +17,9 @@ from assay.records import Edge, EdgeKind
 from assay.records.answers import FolderMode, GoldAnchors, GoldSupport
 from assay.records.datasets import Case, Document, SessionContext
 from assay.records.evaluations import Seen
+from assay.records.evidence import ChannelCandidates
+from assay.records.searching import Stage
+from assay.systems.assay_engine import drop_compared
 from assay.systems.boundary import Asker, Terms
 from assay.systems.protocol import System
 
@@ -176,3 +179,13 @@ def test_a_fact_that_changed_in_a_note_that_stays_is_reported_as_marked() -> Non
     assert result.value("current_fact@1") == 1.0
     assert result.value("stale_served@5") == 0.0
     assert read_case(json.loads(case_line(result.cases[0]))).retrieved == given
+
+
+def test_what_vector_only_compared_is_not_told_as_found_by_it() -> None:
+    stages = [Stage(name="filter", duration_ms=0.1, inputs=3, outputs=3, detail={"compared": 1})]
+    vector = ChannelCandidates(channel="vector", ids=("m_1#0", "m_2#0", "m_3#0"), scores=(0.9, 0.8, 0.3))
+    words = replace(vector, channel="bm25")
+    assert drop_compared(vector, stages).ids == ("m_1#0", "m_2#0")
+    assert drop_compared(vector, stages).scores == (0.9, 0.8)
+    assert drop_compared(vector, []) == vector
+    assert drop_compared(words, stages) == words

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from assay.memory.searching import modes
 from assay.memory.searching.fusion import replay
 from assay.memory.searching.options import SearchOptions
+from assay.memory.searching.results import COMPARED
 from assay.metrics.indexing import describe_index, index_coverage
 from assay.records import (
     Channel,
@@ -34,7 +35,7 @@ from assay.records import (
 )
 from assay.records.evaluations import Retrieved, Seen
 from assay.records.saving import IndexedDocument, IndexVersions, SaveTask, Written
-from assay.records.searching import MAX_RESULTS, SearchResult
+from assay.records.searching import MAX_RESULTS, SearchResult, Stage
 from assay.systems.protocol import System
 
 if TYPE_CHECKING:
@@ -74,14 +75,13 @@ class SearchHistory:
         """Everything known about the search for a case."""
         request, result = searched
         logged = self._load_logged_query(result.query_id)
+        found = [drop_compared(candidate, result.stages) for candidate in logged.candidates]
         about = self._about(case)
         with_history = bool(request.working_memory)
         return Seen(
             indexed=tuple(document for document in about if document in self.held),
-            channels={candidate.channel: tuple(self._best_scores(candidate)) for candidate in logged.candidates},
-            channel_scores={
-                candidate.channel: tuple(self._best_scores(candidate).values()) for candidate in logged.candidates
-            },
+            channels={candidate.channel: tuple(self._best_scores(candidate)) for candidate in found},
+            channel_scores={candidate.channel: tuple(self._best_scores(candidate).values()) for candidate in found},
             excluded=tuple(document for document in about if self._shut_out(document, result.excluded_folders)),
             shut_out=tuple(document for document in about if self._shut_out(document, _folders_left_out(result))),
             fused=self._documents(_replay_fusion(logged, result)),
@@ -134,6 +134,15 @@ class SearchHistory:
         for passage_id, score in zip(offered.ids, offered.scores, strict=True):
             best.setdefault(self._of_passage(passage_id), score)
         return best
+
+
+def drop_compared(offered: ChannelCandidates, stages: Iterable[Stage]) -> ChannelCandidates:
+    """What a channel found itself: `vector` also lists what others found, below its own, and did not find it."""
+    if offered.channel != Channel.VECTOR:
+        return offered
+    compared = [stage.detail.get(COMPARED, 0) for stage in stages if stage.name == "filter"]
+    own = len(offered.ids) - (compared[-1] if compared else 0)
+    return replace(offered, ids=offered.ids[:own], scores=offered.scores[:own])
 
 
 def _folders_left_out(result: SearchResult) -> Sequence[str]:

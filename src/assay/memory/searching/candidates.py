@@ -399,8 +399,9 @@ class Candidates:
     timings: dict[Channel, float] = field(default_factory=dict)
     added_stems: Mapping[str, float] = field(default_factory=dict)
     """What expansion added to the query."""
-    compared: int = 0
-    """Passages that other channels found and whose cosines stand further down the list of `vector`."""
+    compared: set[int] = field(default_factory=set)
+    """Passages that other channels found: they stand in the list of `vector` with their cosines, and it did not find
+    them."""
 
 
 class Gathering:
@@ -460,7 +461,7 @@ class Gathering:
         compared = self._guard.run("cosines", work, lambda: compare_found(self._ask, nearest, others))
         if compared:
             lists[Channel.VECTOR] = nearest + compared
-        self._found.compared += len(compared or ())
+            self._found.compared.update(number for number, _ in compared)
         self._found.timings[Channel.VECTOR] += self._elapsed_ms() - begun
 
     def _expand_query(self, fused: Sequence[FusedPassage[int]]) -> bool:

@@ -28,7 +28,7 @@ from assay.memory.searching.modes import ModeChoice, SearchPlan, plan_mode
 from assay.memory.searching.options import SearchOptions
 from assay.memory.searching.query import ParsedQuery, parse
 from assay.memory.searching.relevance import FoundResult, Relevance, find_relevance, fitted_embedder, read_query
-from assay.memory.searching.results import Ranked, Ranking, Rules, Shown, finish_results, mmr, rerank_with
+from assay.memory.searching.results import COMPARED, Ranked, Ranking, Rules, Shown, finish_results, mmr, rerank_with
 from assay.memory.searching.tiers import IsDeprecated, is_deprecated, is_never_deprecated, split_deprecated
 from assay.memory.searching.trace import Guard, Trace
 from assay.memory.searching.trust import BEYOND, Contradictions, Opposed, arrange, look_up
@@ -161,6 +161,7 @@ class Pipeline:
             order=(*reranked.order, *split.deprecated),
             found=reranked.found,
             lists=lists,
+            compared=frozenset(found.compared),
             rows=rows,
             rules=rules,
             below_threshold=reranked.below_threshold,
@@ -203,7 +204,9 @@ class Pipeline:
             for channel, offered in found.lists.items():
                 stage.detail[str(channel)] = {"found": len(offered), "duration_ms": found.timings[channel]}
             if found.compared:
-                stage.detail[str(Channel.VECTOR)]["compared"] = found.compared
+                of_vector = stage.detail[str(Channel.VECTOR)]
+                of_vector["compared"] = len(found.compared)
+                of_vector["found"] -= len(found.compared)
             if found.added_stems:
                 stage.detail["added_stems"] = list(found.added_stems)
         return found
@@ -211,6 +214,8 @@ class Pipeline:
     def _filter(self, found: Candidates) -> tuple[dict[Channel, Offer], Rows]:
         with self._trace.stage("filter", inputs=len(found.rows)) as stage:
             stage.outputs = len(found.passing)
+            if found.compared:
+                stage.detail[COMPARED] = len(found.compared & found.passing.memory_numbers.keys())
             return keep_passing(found.lists, found.passing.memory_numbers), found.passing
 
     def _boost(

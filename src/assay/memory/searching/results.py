@@ -89,6 +89,10 @@ class Ranked(NamedTuple):
         return self.memory.score * self.factor
 
 
+COMPARED = "compared"
+"""In the details of the stage `filter`: how many passages stand in the list of `vector` that it did not find."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ranking:
     """Memories, best first, and what made their scores."""
@@ -99,6 +103,8 @@ class Ranking:
     """How many there are in all."""
     lists: Mapping[Channel, Offer]
     """What was fused."""
+    compared: Collection[int] = frozenset()
+    """Passages in the list of `vector` that it did not find: other channels did, and they were compared."""
     rows: Rows
     """By passage."""
     rules: Rules
@@ -431,7 +437,7 @@ def _pick(ranking: Ranking, request: SearchRequest, in_view: Mapping[str, str], 
 
 
 def _passes(one: Ranked, ranking: Ranking, cut: Cut) -> bool:
-    return _was_brought(one) or cut.passes(ranking.score(one), _channels(one))
+    return _was_brought(one) or cut.passes(ranking.score(one), _channels(one, ranking.compared))
 
 
 def _was_brought(one: Ranked) -> bool:
@@ -508,7 +514,7 @@ class _HitMaking:
             folder=memory.folder,
             rel_path=told.rel_path,
             tags=tuple(told.tags),
-            channels=_channels(one),
+            channels=_channels(one, ranking.compared),
             updated_at=told.updated_at,
             superseded_at=told.superseded_at,
             author=told.author,
@@ -536,9 +542,15 @@ class _HitMaking:
         )
 
 
-def _channels(one: Ranked) -> tuple[Channel, ...]:
+def _channels(one: Ranked, compared: Collection[int]) -> tuple[Channel, ...]:
     """Which channels found any of its passages."""
-    if len(one.memory.ranked) == 1:
-        return one.memory.best.channels
-    found = {channel for passage in one.memory.ranked for channel in passage.channels}
+    passages = one.memory.ranked
+    if len(passages) == 1 and passages[0].number not in compared:
+        return passages[0].channels
+    found = {
+        channel
+        for passage in passages
+        for channel in passage.channels
+        if channel is not Channel.VECTOR or passage.number not in compared
+    }
     return tuple(in_channel_order(found))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
@@ -197,12 +197,17 @@ def make_logged_query(
     result: SearchResult,
     *,
     lists: Lists,
+    compared: Collection[int] = (),
     rows: Rows,
     rrf_k: int,
     near_top: int,
     at: datetime,
 ) -> LoggedQuery:
-    """The record of one search. `lists` are those that were fused, by number; `rows` are their passages."""
+    """The record of one search.
+
+    `lists` are those that were fused, by number; `rows` are their passages; `compared` are those that stand in the list
+    of `vector` without having been found by it.
+    """
     # All of it was checked when the request was made, comes from the store, or was made here.
     return make_checked(
         LoggedQuery,
@@ -215,7 +220,7 @@ def make_logged_query(
         mode=str(result.mode),
         session_id=request.session_id,
         result_ids=result.ids,
-        channel_contributions=contributions(result.hits, lists),
+        channel_contributions=contributions(result.hits, lists, compared),
         total_latency_ms=result.telemetry.total_latency_ms,
         fusion_weights=_weights(result.fusion, result.weights, rrf_k),
         is_eval_corpus=False,
@@ -233,13 +238,16 @@ def make_logged_query(
     )
 
 
-def contributions(hits: Sequence[Hit], lists: Lists) -> dict[str, dict[str, int]]:
+def contributions(hits: Sequence[Hit], lists: Lists, compared: Collection[int] = ()) -> dict[str, dict[str, int]]:
     """For each channel that ran: how many candidates it had, how many of the hits it found, how many it alone found."""
     found = Counter([channel for hit in hits for channel in hit.channels])
     alone = Counter([hit.channels[0] for hit in hits if len(hit.channels) == 1])
+    own = {channel: len(offered) for channel, offered in lists.items()}
+    if compared and Channel.VECTOR in own:
+        own[Channel.VECTOR] -= sum(number in compared for number, _ in lists[Channel.VECTOR])
     return {
-        channel.value: {"alone": alone[channel], "candidates": len(offered), "found": found[channel]}
-        for channel, offered in sorted(lists.items())
+        channel.value: {"alone": alone[channel], "candidates": own[channel], "found": found[channel]}
+        for channel in sorted(lists)
     }
 
 
@@ -475,6 +483,7 @@ class Searcher:
             asked.request,
             result,
             lists=ranking.lists,
+            compared=ranking.compared,
             rows=ranking.rows,
             rrf_k=self._options.rrf_k,
             near_top=near_top,

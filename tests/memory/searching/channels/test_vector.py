@@ -116,6 +116,7 @@ def test_what_only_words_find_has_the_cosine_that_the_channel_alone_gives_it(she
     assert ids(found)[0] == "m_rare"
     assert cosine_of(found[0]) == alone["m_rare"]
     assert compared_in(found) == 1
+    assert [channel.value for channel in found[0].channels] == ["bm25"], "vector did not find it"
     assert all(hit.explanation is not None and hit.explanation.recompute() == hit.score for hit in found)
     shelf.searcher = shelf.searcher.with_options(replace(SearchOptions(), pools=pools, compare_found=False))
     assert compared_in(shelf.search(**asked)) == 0
