@@ -11,7 +11,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class PackDatasets(BuildHookInterface[Any]):
-    """Puts `golden.json.gz` in the place of each `golden.json` and its documents; the wheel leaves those out."""
+    """Puts `golden.json.gz` in the place of each `golden.json` and its documents, and packs files of lines.
+
+    The wheel leaves the plain ones out.
+    """
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Write the packed files before the wheel is put together; an editable install reads the plain ones."""
@@ -19,11 +22,16 @@ class PackDatasets(BuildHookInterface[Any]):
             return
         source = Path(self.root) / "src" / "assay" / "datasets"
         for plain in sorted(source.glob("*/golden.json")):
-            packed = Path(self.directory) / "packed" / plain.parent.name / "golden.json.gz"
-            packed.parent.mkdir(parents=True, exist_ok=True)
-            # No time and no name inside, so that the same files always give the same wheel.
-            packed.write_bytes(gzip.compress(hold_documents(plain).encode(), mtime=0))
-            build_data["force_include"][str(packed)] = f"assay/datasets/{plain.parent.name}/golden.json.gz"
+            self._pack(f"{plain.parent.name}/golden.json.gz", hold_documents(plain), build_data)
+        for plain in sorted(source.glob("*.jsonl")):
+            self._pack(f"{plain.name}.gz", plain.read_text(encoding="utf-8"), build_data)
+
+    def _pack(self, name: str, text: str, build_data: dict[str, Any]) -> None:
+        packed = Path(self.directory) / "packed" / name
+        packed.parent.mkdir(parents=True, exist_ok=True)
+        # No time and no name inside, so that the same files always give the same wheel.
+        packed.write_bytes(gzip.compress(text.encode(), mtime=0))
+        build_data["force_include"][str(packed)] = f"assay/datasets/{name}"
 
 
 def hold_documents(golden: Path) -> str:

@@ -143,7 +143,7 @@ def test_no_call_of_the_client_escapes_the_comparison() -> None:
         given = inspect.signature(call, eval_str=True).return_annotation
         if name in OF_VERBS:
             # The result is the verb's own; `forget` is two verbs.
-            assert given is OF_VERBS[name] or OF_VERBS[name] in get_args(given), name
+            assert given == OF_VERBS[name] or OF_VERBS[name] in get_args(given), name
         elif name == "memories":
             # Every line of the pages that `list` gives.
             assert get_args(given) == (MemoryLine,)

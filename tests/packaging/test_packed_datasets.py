@@ -23,3 +23,10 @@ def test_a_packed_dataset_holds_the_text_of_every_document(wheel: Path, name: st
         (SOURCE / name / document["content_file"]).read_bytes().decode() for document in plain["entities"]
     ]
     assert packed["queries"] == plain["queries"]
+
+
+@pytest.mark.parametrize("name", ["save_scenarios.jsonl", "save_scenarios_held_out.jsonl"])
+def test_labelled_saves_are_packed_as_they_are(wheel: Path, name: str) -> None:
+    with ZipFile(wheel) as files:
+        assert f"assay/datasets/{name}" not in files.namelist()
+        assert gzip.decompress(files.read(f"assay/datasets/{name}.gz")) == (SOURCE / name).read_bytes()

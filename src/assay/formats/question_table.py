@@ -26,7 +26,7 @@ from assay.errors import BadValue, InputError, MalformedFile
 from assay.formats.anchored import VAULT, list_notes, read_note
 from assay.formats.files import inside, write_lines
 from assay.formats.strict_json import Placed, Refuse, raise_it, read_text
-from assay.records.datasets import Case, Dataset, Grade
+from assay.records.datasets import Case, Dataset, Document, Grade
 
 FILE_NAME = "questions.csv"
 DOCUMENTS = "docs"
@@ -93,10 +93,11 @@ def write_question_table(path: Path, dataset: Dataset) -> None:
             (case.query, ";".join(_expected(case, dataset)), case.reference_answer or "", case.id, case.category)
         )
     for document in dataset.documents:
-        place = inside(path / DOCUMENTS, document.rel_path)
-        if place is None or not document.rel_path:
+        name = _file_of(document)
+        place = inside(path / DOCUMENTS, name)
+        if place is None:
             raise BadValue(
-                f"document {document.id!r} has the path {document.rel_path!r}",
+                f"document {document.id!r} would be written to {name!r}",
                 remedy="A table of questions names files; export datasets of other documents as golden.",
             )
         write_lines(place, [document.text])
@@ -106,8 +107,13 @@ def write_question_table(path: Path, dataset: Dataset) -> None:
 def _expected(case: Case, dataset: Dataset) -> list[str]:
     anchored = [support.rel_path for support in case.anchors.supports] if case.anchors else []
     graded = [ident for ident, grade in case.labels.items() if grade >= dataset.relevance_level]
-    paths = [dataset.by_id[ident].rel_path for ident in graded if ident in dataset.by_id]
+    paths = [_file_of(dataset.by_id[ident]) for ident in graded if ident in dataset.by_id]
     return list(dict.fromkeys([*anchored, *paths]))
+
+
+def _file_of(document: Document) -> str:
+    """The name of its file; a document that never was one gets its id for a name."""
+    return document.rel_path or f"{document.id}.txt"
 
 
 def _docs_beside(file: Path) -> Path:

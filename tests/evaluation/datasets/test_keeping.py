@@ -35,13 +35,21 @@ def registry(tmp_path: Path) -> Registry:
     return Registry(tmp_path / "registry")
 
 
-@pytest.mark.parametrize("kind", sorted({*DATASET_FORMATS.names()} - {"anchored", "ragas", "longmemeval"}))
+@pytest.mark.parametrize("kind", sorted({*DATASET_FORMATS.names()} - {"anchored", "ragas", "longmemeval", "questions"}))
 def test_a_dataset_is_known_by_what_lies_there(tmp_path: Path, kind: str) -> None:
     dataset = graded()
     place = export_dataset(dataset, tmp_path / "out", kind=kind)
     found = load_dataset(place)
     assert [one.labels for one in found.cases] == [one.labels for one in dataset.cases]
     assert load_dataset(tmp_path / "out").cases == found.cases
+
+
+def test_a_table_of_questions_is_known_by_its_columns_and_names_files(tmp_path: Path) -> None:
+    dataset = graded()
+    found = load_dataset(export_dataset(dataset, tmp_path / "out", kind="questions"))
+    relevant = [[name for name, grade in case.labels.items() if grade >= 2] for case in dataset.cases]
+    assert [list(case.labels) for case in found.cases] == [[f"{name}.txt" for name in names] for names in relevant]
+    assert found.by_id["d0.txt"].text.strip() == dataset.by_id["d0"].text
 
 
 def test_anchored_cases_are_known_by_their_file(tmp_path: Path) -> None:

@@ -33,6 +33,9 @@ LOOKS = {
 READ_FIRST = {
     ("test_change_walk.py", "run_from_browser", "url"),
     ("test_change_walk.py", "test_a_change_is_measured_tested_rolled_out_and_taken_back", "count"),
+    ("test_demo_pages.py", "test_from_a_lost_query_to_a_mended_label_a_new_run_and_its_audit_line", "url"),
+    ("test_demo_pages.py", "test_from_a_lost_query_to_a_mended_label_a_new_run_and_its_audit_line", "count"),
+    ("test_demo_pages.py", "test_twelve_weeks_were_asked_and_models_were_replayed", "count"),
     ("looking.py", "again", "reload"),
     ("looking.py", "addresses", "all"),
     ("looking.py", "addresses", "get_attribute"),
@@ -61,6 +64,7 @@ def test_nothing_is_looked_at_once_and_believed() -> None:
         "test_audit_page.py",
         "test_browser.py",
         "test_change_walk.py",
+        "test_demo_pages.py",
         "test_views_browser.py",
         "test_wrong.py",
     }

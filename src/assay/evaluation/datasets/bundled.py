@@ -15,6 +15,7 @@ literally or not at all.
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from dataclasses import dataclass, field
@@ -41,7 +42,12 @@ FILES = {"development": "save_scenarios.jsonl", "held out": "save_scenarios_held
 
 def load_scenarios(which: str = "development") -> list[Scenario]:
     """One of the sets of `FILES`, in order."""
-    text = resources.files("assay").joinpath("datasets", FILES[which]).read_text(encoding="utf-8")
+    place = resources.files("assay").joinpath("datasets", FILES[which])
+    if place.is_file():
+        text = place.read_text(encoding="utf-8")
+    else:  # an installed package has it packed
+        packed = resources.files("assay").joinpath("datasets", f"{FILES[which]}.gz")
+        text = gzip.decompress(packed.read_bytes()).decode()
     return [_scenario(json.loads(line)) for line in text.splitlines()]
 
 
