@@ -86,9 +86,14 @@ def test_a_marked_test_fails_for_a_regression_and_errs_for_what_cannot_be_decide
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("--assay-run", "same"), 0, "9 passed"),
+        pytest.param(("--assay-run", "same"), 0, "9 passed", marks=pytest.mark.slow),
         (("--assay-run", "worse"), 1, "FAILED assay-gate::relative mrr"),
-        (("--assay-run", "same", "--assay-baseline", "gone.json"), 2, "there is no baseline gone.json"),
+        pytest.param(
+            ("--assay-run", "same", "--assay-baseline", "gone.json"),
+            2,
+            "there is no baseline gone.json",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_the_exit_code_is_the_gate(project: Path, arguments: tuple[str, ...], code: int, said: str) -> None:

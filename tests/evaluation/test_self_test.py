@@ -40,6 +40,7 @@ def test_a_real_difference_between_the_two_is_no_false_alarm() -> None:
     assert self_test(*two(60, 0.1, shift=-0.2), replays=100).alarms <= 5
 
 
+@pytest.mark.slow
 def test_the_plain_rule_cries_wolf_far_more_often() -> None:
     strict = self_test(*two(40, 0.4), replays=100, options=GateOptions(strict=True))
     both = self_test(*two(40, 0.4), replays=100)
@@ -85,6 +86,7 @@ def test_lost_cases_are_replayed_and_every_rule_says_its_own_rate() -> None:
     assert found.as_json()["rules"]["lost cases"]["false_alarm_rate"] == rules["lost cases"].rate.estimate  # type: ignore[index] # a table
 
 
+@pytest.mark.slow
 def test_the_self_test_says_what_the_gate_does_with_the_same_replays() -> None:
     failed = sum(judge(flickering(60, seed=2 * n + 1), flickering(60, seed=2 * n)).exit_code == 1 for n in range(100))
     said = self_test(flickering(60, seed=1), flickering(60, seed=2), replays=200).rate

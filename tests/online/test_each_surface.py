@@ -162,8 +162,16 @@ def advance(services: Services) -> None:
     clock.advance(seconds=TIME_TO_USE.total_seconds() + 1)
 
 
-@pytest.mark.parametrize("surface", SURFACES)
-@pytest.mark.parametrize("kind", ["paired", "interleaved", "split"])
+QUICK = {("paired", "http"), ("interleaved", "mcp"), ("split", "http")}
+"""Combinations that every change must pass; the soak has all."""
+KINDS_AND_SURFACES = [
+    pytest.param(kind, surface, marks=() if (kind, surface) in QUICK else pytest.mark.slow)
+    for kind in ("paired", "interleaved", "split")
+    for surface in SURFACES
+]
+
+
+@pytest.mark.parametrize(("kind", "surface"), KINDS_AND_SURFACES)
 def test_a_better_configuration_wins_each_kind_of_test(tmp_path: Path, kind: str, surface: str) -> None:
     with filled(tmp_path, TRIGGERS) as (services, client):
         begun = begin(client, kind, spec_of(WORDS))
@@ -182,8 +190,7 @@ def test_a_better_configuration_wins_each_kind_of_test(tmp_path: Path, kind: str
         assert test["outcomes"]["ndcg@10"]["treatment"] > test["outcomes"]["ndcg@10"]["control"]
 
 
-@pytest.mark.parametrize("surface", SURFACES)
-@pytest.mark.parametrize("kind", ["paired", "interleaved", "split"])
+@pytest.mark.parametrize(("kind", "surface"), KINDS_AND_SURFACES)
 def test_a_worse_configuration_wins_no_kind_of_test(tmp_path: Path, kind: str, surface: str) -> None:
     with filled(tmp_path, WORDS) as (services, client):
         begin(client, kind, spec_of(TRIGGERS))

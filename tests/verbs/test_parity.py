@@ -14,9 +14,7 @@ from tests.verbs.surfaces import Place, place_at
 from assay.storage import is_postgres
 from assay.verbs import VERBS
 
-ON_POSTGRES = frozenset(
-    {"memory.save", "memory.search", "memory.erase", "memory.list", "run.start", "ladder.graduate", "learning.approve"}
-)
+ON_POSTGRES = frozenset({"memory.save", "memory.search", "run.start"})
 """Verbs that are compared on PostgreSQL as well; the long form compares all. Both back ends have one contract, which
 `tests/storage` holds, so what could differ here is how a surface carries a value that one of them gives."""
 
