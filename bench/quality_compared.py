@@ -4,9 +4,9 @@
 
 Each collection is saved through the real engine into a store of its own, with vectors of the bundled model. The old
 default is that of version 0.1: a passage that only other channels found has no cosine, deep mode expands the question,
-and nothing is raised for being named. Plain convex fusion is computed here from every passage's exact BM25 and cosine
-(.3 and .7, best passage of a document), without the engine's pipeline. Differences are paired by question, with 95 %
-bootstrap intervals; in the mean every collection counts alike and is resampled for itself.
+of short passages too, and nothing is raised for being named. Plain convex fusion is computed here from every passage's
+exact BM25 and cosine (.3 and .7, best passage of a document), without the engine's pipeline. Differences are paired by
+question, with 95 % bootstrap intervals; in the mean every collection counts alike and is resampled for itself.
 
 The second table switches off one part at a time, with its difference to the new default and its processor time.
 A collection with more documents is cut to a fixed sample that holds everything judged for the questions asked. `locomo`
@@ -63,17 +63,17 @@ class Way:
     without: tuple[str, ...] = ()
     left_out: Channel | None = None
     options: Mapping[str, Any] | None = None
-    expanded: bool = False
-    """Whether deep mode expands the question."""
+    expanded: bool = True
+    """Whether deep mode may expand the question."""
 
 
-AS_BEFORE = {"compare_found": False}
+NOT_COMPARED, EXPANDING_ALWAYS = {"compare_found": False}, {"expansion_least": 1}
 WAYS = {
-    OLD: Way(without=("named_boost",), options=AS_BEFORE, expanded=True),
+    OLD: Way(without=("named_boost",), options=NOT_COMPARED | EXPANDING_ALWAYS),
     NEW: Way(),
 }
 ABLATIONS = {
-    "cosines of what others found": Way(options=AS_BEFORE),
+    "cosines of what others found": Way(options=NOT_COMPARED),
     "named boost": Way(without=("named_boost",)),
     "channel vector": Way(left_out=Channel.VECTOR),
     "channel bm25": Way(left_out=Channel.BM25),
@@ -84,10 +84,11 @@ ABLATIONS = {
     "recency": Way(options={"recency_strength": 0.0}),
     "causal, session, coactivation boosts": Way(without=("causal_boost", "session_boost", "coactivation")),
     "mmr": Way(without=("mmr",)),
+    "query expansion": Way(expanded=False),
     "choice of mode (always focused)": Way(mode=Mode.FOCUSED),
 }
 ADDED = {
-    "query expansion": Way(expanded=True),
+    "query expansion, of short passages too": Way(options=EXPANDING_ALWAYS),
     "deep mode for every question": Way(mode=Mode.DEEP),
     "quick mode for every question": Way(mode=Mode.QUICK),
 }
@@ -227,7 +228,7 @@ def run(
             for title, way in ways.items():
                 if way.expanded is expanded:
                     found[title] = asking.measure(way)
-            if not expanded:
+            if expanded:
                 found[CONVEX] = asking.fuse_plainly(embedder)
     return found
 

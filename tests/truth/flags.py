@@ -86,8 +86,8 @@ def fill_with_repetition(shelf: Shelf) -> None:
 def fill_with_related_words(shelf: Shelf) -> None:
     """A memory shares words with what is found first, and none with the query."""
     shelf.put(
-        note("m_1", title="x", body="kestrel falcon talon feather"),
-        note("m_2", title="x", body="kestrel falcon talon beak"),
+        note("m_1", title="x", body="kestrel falcon talon" + " feather" * 30),
+        note("m_2", title="x", body="kestrel falcon talon" + " beak" * 30),
         note("m_3", title="x", body="falcon talon glove"),
         note("m_4", title="x", body="teapot kettle saucer"),
     )

@@ -105,9 +105,9 @@ FLAGS = _table(
     ),
     Flag(
         name="query_expansion",
-        meaning="In deep mode, words of the first results join the query.",
+        meaning="In deep mode, words of the first results join the query, unless these are a line or two.",
         owner="searching",
-        default=False,
+        default=True,
     ),
     Flag(
         name="negative_feedback",

@@ -356,6 +356,8 @@ def find_expansion_stems(ask: Ask, first: Sequence[int]) -> dict[str, float]:
     options, view = ask.options, ask.opened_view()
     texts = ask.work.passages.texts(first[: options.expansion_documents])
     feedback = [Counter(stems(text)) for text in texts.values()]
+    if sum(map(Counter.total, feedback)) < options.expansion_least * len(feedback):
+        return {}
     weighed = expand_query(
         ask.parsed.stems,
         feedback,

@@ -129,6 +129,9 @@ class SearchOptions:
     expansion_weight: float = 0.15
     """What the best expansion term weighs beside an original one. Of nine choices of these three over seven collections
     this one gained most of MRR, and nowhere lost more than chance would (`design/query-expansion.md`)."""
+    expansion_least: int = 30
+    """Words of a passage, in the mean of the first ones, from which they have any to give: what titles and turns of a
+    chat share leads elsewhere."""
 
     common_least: int = 1_000
     common_share: float = 0.05
@@ -167,7 +170,15 @@ class SearchOptions:
         require(self, one_of(FusionMethod), "method")
         require(self, rules.count, "rrf_k", "fallback_minimum", "rerank_depth", "common_least")
         require(self, rules.count, "full_text_limit", "full_text_beside")
-        require(self, rules.count, "expansion_documents", "expansion_terms", "ordinary_least", "praised_depth")
+        require(
+            self,
+            rules.count,
+            "expansion_documents",
+            "expansion_terms",
+            "expansion_least",
+            "ordinary_least",
+            "praised_depth",
+        )
         require(self, rules.count, "near_top", "in_view", "named_seeds", "named_depth")
         require(self, rules.share, "relevant_share", "relevant_least")
         require(
