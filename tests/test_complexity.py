@@ -111,6 +111,7 @@ def test_letters_without_a_break_are_cut_in_linear_time(letter: str) -> None:
     assert confirm(lambda text: chunker.chunk("a", text), repeated(letter), 32_000, most=32_000).exponent <= ALLOWED
 
 
+@pytest.mark.slow
 def test_work_that_is_steep_inside_blocks_of_a_bounded_size_counts_as_linear() -> None:
     def of_a_block(block: str) -> int:
         return sum(block.count(letter, place) for place, letter in enumerate(block))
@@ -123,6 +124,7 @@ def test_work_that_is_steep_inside_blocks_of_a_bounded_size_counts_as_linear() -
     assert confirm(of_a_block, repeated("ab"), 2_000, most=16_000).exponent > ALLOWED
 
 
+@pytest.mark.slow
 def test_the_measurement_tells_quadratic_from_linear_work() -> None:
     def quadratic(text: str) -> int:
         return sum(text.count("b") for _ in text)

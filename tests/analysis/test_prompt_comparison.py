@@ -67,6 +67,7 @@ def test_a_worse_prompt_is_seen_on_the_same_questions() -> None:
     assert "The last look took in 40 pairs" in found.caution
 
 
+@pytest.mark.slow
 def test_looking_again_and_again_does_not_make_a_difference_of_chance() -> None:
     alarms = 0
     for seed in range(60):

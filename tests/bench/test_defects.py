@@ -96,6 +96,7 @@ def test_the_same_questions_give_the_same_cases(sets: Sets, cases: list[DefectCa
     assert build_cases(sets, seed=7) != cases
 
 
+@pytest.mark.slow
 def test_another_store_gives_the_same_plans_and_passages(sets: Sets, tmp_path: Path) -> None:
     again = _research(tmp_path, count=3)
     assert again == {name: found[:3] for name, found in sets.items()}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from bench.pages import GOALS_MS, measure
 
 
+@pytest.mark.slow
 def test_every_address_is_answered_over_a_store_of_a_few_evaluations(tmp_path: Path) -> None:
     found = measure(tmp_path, 120, requests=2, seed=1)
     assert found.evaluations == 120

@@ -40,6 +40,7 @@ def test_every_attack_says_something_else_than_the_truth() -> None:
     assert negate("Ofen services it.") == "It is not true that ofen services it."
 
 
+@pytest.mark.slow
 def test_ordinary_notes_are_hardly_doubted() -> None:
     ordinary = [row for row in quarantines() if not row.texts.startswith("orders")]
     assert sum(row.doubted for row in ordinary) <= 0.01 * sum(row.count for row in ordinary)

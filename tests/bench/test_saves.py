@@ -87,6 +87,7 @@ def test_figures_count_the_scenarios_they_are_about() -> None:
 
 
 @pytest.mark.parametrize("part", ["first", "second"])
+@pytest.mark.slow
 def test_of_reworded_pairs_nothing_is_lost_and_most_updates_supersede(part: str) -> None:
     figures = measure(judge_cases(save_outside_cases(PAIRS, load_bundled(), part=part)))
     for name in ("updates lost", "both true, one superseded", "both true, one lost", "elaborations lost"):

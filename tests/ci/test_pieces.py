@@ -204,6 +204,7 @@ def test_a_pull_request_that_becomes_good_again_has_one_comment(act: Any, api: C
 
 
 @pytest.mark.parametrize(("places", "code"), [pytest.param(GOOD, 0, marks=pytest.mark.slow), (BAD, 1)])
+@pytest.mark.slow
 def test_a_server_that_refuses_the_comment_does_not_hide_the_verdict(
     act: Any, api: CommentsApi, places: str, code: int
 ) -> None:
@@ -280,6 +281,7 @@ def run_hook(name: str, environment: Environment, folder: Path, *files: str) -> 
     return told.returncode
 
 
+@pytest.mark.slow
 def test_the_dataset_hook_refuses_a_dataset_that_cannot_be_read(
     base_environment: Environment, repository: Path, tmp_path: Path
 ) -> None:

@@ -81,6 +81,7 @@ def test_what_is_gone_is_told_then_pruned(run: Run, docs: Path) -> None:
 
 
 @pytest.mark.usefixtures("run")
+@pytest.mark.slow
 def test_two_processes_take_in_the_same_folder_and_nothing_comes_twice(run: Run, docs: Path) -> None:
     for number in range(40):
         (docs / f"more{number}.md").write_text(f"# More {number}\n\nEven more about number {number}.\n")
@@ -144,6 +145,7 @@ with Memory("notes.db", embedder="none") as memory:
 
 
 @pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.slow
 def test_a_run_that_is_stopped_in_the_middle_leaves_whole_documents_only(
     run: Run, docs: Path, signal_number: signal.Signals
 ) -> None:

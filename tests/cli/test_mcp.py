@@ -60,6 +60,7 @@ def test_the_token_is_no_setting(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     assert "a-token-of-some-length" not in run("config").out
 
 
+@pytest.mark.slow
 def test_told_to_end_it_ends_well(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "assay", "mcp", "--http", "--port", "0", "--db", str(tmp_path / "notes.db")]
     environment = {**os.environ, "ASSAY_EMBEDDER_KIND": "none"}

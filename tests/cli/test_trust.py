@@ -108,6 +108,7 @@ def test_trust_shows_what_is_asked_for_and_refuses_where_nobody_can_answer(run: 
     assert f"assay trust {file} --yes" in told.err
 
 
+@pytest.mark.slow
 def test_trust_asks_at_a_terminal_and_takes_no_for_an_answer(tmp_path: Path, run: Run) -> None:
     hostile()
     assert "Approve it?" in _at_terminal(tmp_path, b"n\n")

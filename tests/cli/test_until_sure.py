@@ -99,6 +99,7 @@ def test_wrong_use_is_told_with_what_to_do(measured: Run, arguments: tuple[str, 
     assert (told.code, said in told.err) == (code, True), told.err
 
 
+@pytest.mark.slow
 def test_after_ctrl_c_it_goes_on_to_the_same_decision(measured: Run, tmp_path: Path) -> None:
     (whole,) = measured(*SURE, "--json").json["runs"]
     hanging = [*SURE[:3], "python:sure_engine:hanging", *SURE[4:-1], "stopped", "--timeout", "600"]

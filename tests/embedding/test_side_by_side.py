@@ -16,6 +16,7 @@ from assay.errors import AssayError
 TEXTS = [f"note {number} " + "the rain in the plain falls " * (number % 7) for number in range(40)]
 
 
+@pytest.mark.slow
 def test_rows_are_those_of_one_thread_to_the_last_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onnx, "BATCHES_SIDE_BY_SIDE", 1)
     alone, both = load_bundled(threads=1), load_bundled(threads=2)

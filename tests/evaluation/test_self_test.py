@@ -36,6 +36,7 @@ def test_replays_of_nothing_having_changed_alarm_in_at_most_one_of_twenty() -> N
     assert (found.rate.low or 0.0) <= found.rate.estimate <= (found.rate.high or 0.0)
 
 
+@pytest.mark.slow
 def test_a_real_difference_between_the_two_is_no_false_alarm() -> None:
     assert self_test(*two(60, 0.1, shift=-0.2), replays=100).alarms <= 5
 
@@ -75,6 +76,7 @@ def flickering(cases: int, *, seed: int, hit: float = 0.8, **more: Any) -> Readi
     return reading({"recall@5": {f"q{n:03}": float(was) for n, was in enumerate(found)}}, name=f"asked {seed}", **more)
 
 
+@pytest.mark.slow
 def test_lost_cases_are_replayed_and_every_rule_says_its_own_rate() -> None:
     found = self_test(flickering(100, seed=1), flickering(100, seed=2), replays=100)
     rules = {one.rule: one for one in found.rules}
@@ -108,6 +110,7 @@ def test_a_floor_that_neither_reaches_is_not_a_false_alarm() -> None:
     assert any("both runs fail it by themselves: floor recall@5" in line for line in found.sentences())
 
 
+@pytest.mark.slow
 def test_failures_and_latencies_are_replayed_too() -> None:
     rng = np.random.default_rng(3)
     names = [f"q{n:03}" for n in range(60)]

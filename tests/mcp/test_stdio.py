@@ -116,6 +116,7 @@ def test_calls_that_are_under_way_when_the_input_ends_are_still_answered(answers
     assert not answers[12]["result"].get("isError")
 
 
+@pytest.mark.slow
 def test_malformed_notifications_do_not_mute_the_server(tmp_path: Path) -> None:
     messages: list[bytes | dict[str, Any]] = []
     wrong: list[object] = [[1], {}, None, True, 1.5]
@@ -151,6 +152,7 @@ def test_wrong_types_are_errors_that_end_nothing(answers: Answers) -> None:
     assert answers[5]["error"]["code"] == -32601
 
 
+@pytest.mark.slow
 def test_a_client_that_dies_in_mid_call_ends_the_server_and_what_was_saved_is_whole(tmp_path: Path) -> None:
     with subprocess.Popen(
         COMMAND,

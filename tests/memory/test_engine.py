@@ -97,6 +97,7 @@ def test_two_engines_see_each_others_last_save(home: Home, scope: Scope) -> None
             assert found[0].memory_id == saved.memory_id
 
 
+@pytest.mark.slow
 def test_many_new_chunks_are_folded_at_once(home: Home, scope: Scope, tmp_path: Path) -> None:
     folder = tmp_path / "docs"
     folder.mkdir()

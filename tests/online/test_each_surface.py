@@ -235,6 +235,7 @@ def test_a_variant_that_is_on_is_served(tmp_path: Path) -> None:
         assert not answers_first(2)
 
 
+@pytest.mark.slow
 def test_an_agents_grades_count_once_it_agrees_with_people(tmp_path: Path) -> None:
     with filled(tmp_path, TRIGGERS) as (services, client):
         begin(client, "paired", spec_of(WORDS))

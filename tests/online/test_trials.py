@@ -104,6 +104,7 @@ with open_store(settings) as store:
 """
 
 
+@pytest.mark.slow
 def test_two_processes_lose_no_vote(home: Home, online: Online, trials: Trials) -> None:
     import json  # noqa: PLC0415 - only here
 

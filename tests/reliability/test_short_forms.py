@@ -18,7 +18,7 @@ def _named(scenario: Scenario) -> str:
 
 LONG = (
     *("api_load", "cluster", "egress", "erasure_postgres", "events_postgres", "hostile", "judge_faults"),
-    *("pipeline_faults", "several_servers", "state_machine", "tenants"),
+    *("killed_restore", "migration", "pipeline_faults", "power_cut", "several_servers", "state_machine", "tenants"),
 )
 """Programs whose short form takes many seconds and whose promises have tests of their own beside it."""
 

@@ -87,6 +87,7 @@ def test_entries_of_another_tenant_do_not_fit(store: Store, scope: Scope) -> Non
     assert {tenant: found.broken_at for tenant, found in everywhere.items()} == {"acme": 2, "default": None, "other": 2}
 
 
+@pytest.mark.slow
 def test_two_processes_keep_one_chain(home: Home, scope: Scope) -> None:
     home.open().close()
     program = f"""

@@ -439,6 +439,7 @@ with open_store(address, clock=SystemClock(), options=StoreOptions(postgres_sche
 """
 
 
+@pytest.mark.slow
 def test_processes_that_open_the_same_new_place_at_once_all_succeed(home: Home, scope: Scope) -> None:
     names = ["m_1", "m_2", "m_3"]
     command = [sys.executable, "-c", OPENER, home.address]

@@ -6,6 +6,7 @@ from itertools import count
 from pathlib import Path
 from uuid import uuid4
 
+import pytest
 from tests.storage.homes import Home, PostgresServer
 from tests.storage.machine import run
 
@@ -21,6 +22,7 @@ def test_sqlite_never_disagrees_with_a_dict(tmp_path: Path) -> None:
     assert done > STEPS / 4
 
 
+@pytest.mark.slow
 def test_postgres_never_disagrees_with_a_dict(postgres: PostgresServer) -> None:
     def fresh() -> Home:
         return Home(postgres.address, FixedClock(), postgres_schema=f"m_{uuid4().hex[:12]}")

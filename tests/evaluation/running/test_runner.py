@@ -123,6 +123,7 @@ def test_a_run_does_not_go_on_as_another(tmp_path: Path, options: RunOptions, na
         run(dataset(), good(), options, Running(resume=folder))
 
 
+@pytest.mark.slow
 def test_killed_three_times_and_resumed_it_ends_as_if_nothing_had_happened(tmp_path: Path) -> None:
     rng = random.Random(5)
     whole = run(killed.dataset(), killed.Deadly(0), RunOptions(repeats=2)).result_hash

@@ -61,6 +61,7 @@ def test_stale_results_are_seen() -> None:
     assert found["stale_served"].verdict is Trend.GROWN
 
 
+@pytest.mark.slow
 def test_a_question_that_is_asked_again_is_no_further_witness() -> None:
     second = {"q_3": ("m_4", "m_3"), "q_9": ("m_10", "m_9")}
     for times in (1, 20):

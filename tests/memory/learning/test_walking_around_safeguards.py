@@ -300,6 +300,7 @@ def test_an_import_or_a_date_does_not_make_a_memory_old(home: Home, tmp_path: Pa
 
 
 # 10
+@pytest.mark.slow
 def test_two_runs_of_a_foreign_function_complete_no_cycle(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,6 +53,7 @@ def inner_pages(services: Services) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_every_page_fits_a_wide_screen_and_a_phone(visitor: Visitor, filled: Services) -> None:
     for path in [*(entry.address for entry in MENU), *inner_pages(filled)]:
         page = visitor.go(path)
