@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import signal
 import threading
 from dataclasses import replace
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from tests.systems.sample import CASES, TEXTS, Given
 
 from assay.records.answers import GivenAnswer
+from assay.records.datasets import Case
 from assay.records.evaluations import CaseResult, CaseStatus, Retrieved, Seen
 from assay.systems.boundary import Asker, Terms
 from assay.systems.protocol import System
@@ -63,6 +65,27 @@ def test_a_system_that_raises_has_failed_with_what_it_said(
 def test_the_users_own_interrupt_is_not_the_systems_failure() -> None:
     with pytest.raises(KeyboardInterrupt):
         ask(Given(raising(KeyboardInterrupt())), timeout_s=None)
+
+
+def test_an_interrupt_that_another_thread_hears_ends_the_wait() -> None:
+    answered, released = threading.Event(), threading.Event()
+
+    class Interrupted(System):
+        name = "interrupted"
+
+        def retrieve(self, query: str, k: int, case: Case) -> Retrieved:
+            # To this thread alone: the one that waits for the answer is not woken by it.
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+            released.wait(5)
+            answered.set()
+            return Retrieved(ids=())
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            Asker(Interrupted(), Terms(timeout_s=60)).ask(CASES[0])
+        assert not answered.is_set(), "the interrupt waited for the system"
+    finally:
+        released.set()
 
 
 def test_a_system_that_hangs_is_left_behind_and_the_next_case_is_answered() -> None:

@@ -18,6 +18,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -148,6 +149,10 @@ class Asker:
             self._worker = None
 
 
+LOOK_UP_S = 0.5
+"""A Ctrl-C just before a wait begins, or one that another thread hears, is seen only when the wait ends."""
+
+
 class _Worker:
     """A thread that makes calls, and can be left behind with one that hangs."""
 
@@ -160,11 +165,12 @@ class _Worker:
     def ask(self, case: Case, timeout_s: float) -> _Timed | None:
         """The answer; None: it did not come in time, and this worker is of no more use."""
         self._asked.put(case)
-        try:
-            return self._call_system.get(timeout=timeout_s)
-        except queue.Empty:
-            self.stop()
-            return None
+        end = time.monotonic() + timeout_s
+        while (left := end - time.monotonic()) > 0:
+            with suppress(queue.Empty):
+                return self._call_system.get(timeout=min(left, LOOK_UP_S))
+        self.stop()
+        return None
 
     def stop(self) -> None:
         self._asked.put(None)
