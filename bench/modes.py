@@ -81,7 +81,7 @@ def take_in_collection(engine: Engine, name: str, data: Path, most: int) -> Ques
     else:
         collection = load(data, name)
         graded, texts = collection.judgments, collection.questions
-        if not _documents(engine):
+        if not list_documents(engine):
             save(engine, collection)
     rng = np.random.default_rng(1)
     keys = sorted(texts)
@@ -90,11 +90,12 @@ def take_in_collection(engine: Engine, name: str, data: Path, most: int) -> Ques
     return Questions(
         texts={key: texts[key] for key in kept},
         judgments={key: graded[key] for key in kept},
-        document_of=_documents(engine),
+        document_of=list_documents(engine),
     )
 
 
-def _documents(engine: Engine) -> dict[str, str]:
+def list_documents(engine: Engine) -> dict[str, str]:
+    """Return the document of each memory of a store."""
     found: dict[str, str] = {}
     after = ""
     with engine.store.reading(SCOPE) as work:

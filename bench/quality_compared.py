@@ -43,6 +43,7 @@ from assay.testing import FixedClock
 from assay.wiring import open_engine
 from bench.collections import ALL, Collection, Document, load
 from bench.fusions import SHOWN, Values
+from bench.modes import list_documents
 from bench.quality import save
 from bench.remembered import RememberedEmbedder
 
@@ -223,23 +224,13 @@ def run(
         said = ("on" if expanded else "off", SettingOrigin("option", "bench"))
         settings = Settings(db=str(folder / f"{collection.name}-{mark}.db"), flags={"query_expansion": said})
         with open_engine(settings, embedder=embedder, clock=clock) as engine:
-            document_of = _documents(engine) or save(engine, collection)
+            document_of = list_documents(engine) or save(engine, collection)
             asking = Asking(engine, collection, document_of)
             for title, way in ways.items():
                 if way.expanded is expanded:
                     found[title] = asking.measure(way)
             if expanded:
                 found[CONVEX] = asking.fuse_plainly(embedder)
-    return found
-
-
-def _documents(engine: Engine) -> dict[str, str]:
-    found: dict[str, str] = {}
-    after = ""
-    with engine.store.reading(SCOPE) as work:
-        while page := work.memories.page(after=after):
-            after = page[-1].id
-            found |= {memory.id: memory.source_id for memory in page if memory.source_id}
     return found
 
 

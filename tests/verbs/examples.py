@@ -19,7 +19,7 @@ from tests.traces import made as traced
 
 from assay.access import Access, Tokens
 from assay.analysis.prompts import PromptBook
-from assay.evaluation.labelling import keep_grades
+from assay.evaluation.stored_grades import keep_grades
 from assay.flags import Flags
 from assay.memory import retention
 from assay.online.graduation import Gains

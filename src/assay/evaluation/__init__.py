@@ -31,6 +31,7 @@
 - `recommendations`: what to try next.
 - `harvesting`: a dataset from logged use.
 - `labelling`: labels given by people.
+- `stored_grades`: grades of logged searches in a store: under whose name, and what they replace.
 - `search_cases`: searches of the log as cases of a dataset.
 - `proposals`: questions proposed from documents by rule.
 - `question_generation`: questions generated from documents, by rule or by a model.

@@ -1,11 +1,10 @@
-"""Labelling by hand: tasks, sessions, the file of labels, agreement, and grades given on the dashboard.
+"""Labelling by hand: tasks, sessions, the file of labels, and agreement. Grades in a store: `stored_grades`.
 
 - Tasks: pairs of a question and a candidate.
 - The file of labels: appended, never changed.
 - One person's way through the tasks.
 - Labels into a dataset.
 - Agreement between people.
-- Grades given on the dashboard: under whose name, and what they replace.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from itertools import combinations, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import InputError, MalformedFile, NotAllowed, NothingMeasured
+from assay.errors import InputError, MalformedFile, NothingMeasured
 from assay.evaluation.datasets.checks import ACCEPTED, is_generated
 from assay.formats.files import write_lines, writing
 from assay.formats.strict_json import Keys, build_or_refuse, one_line, raise_it, read_lines
 from assay.private_files import make_private_folder, open_private
-from assay.records import Judgment, Scope, heading_path, values
+from assay.records import heading_path, values
 from assay.records.datasets import AgreementReport, Case, Dataset, Disagreement, Document, Grade, Pairwise
 from assay.records.evidence import HIGHEST_GRADE, JudgmentSource
 from assay.records.fields import allow, one_of, require
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 
     from assay.clock import Clock
     from assay.records.answers import GoldSupport
-    from assay.storage import Store, Work  # needs an extra that a run without a store does not
 
 
 # --- Tasks: pairs of a question and a candidate ---
@@ -564,60 +562,3 @@ def _disagreements(
             key=lambda item: (-item.apart, item.case_id, item.document_id),
         )
     )
-
-
-# --- Grades given on the dashboard: under whose name, and what they replace ---
-
-
-def annotator_of(scope: Scope, named: str, *, may_name_others: bool) -> str:
-    """Return the name under which grades are stored: the caller's, or the one an admin imports grades for.
-
-    Raises `NotAllowed` when anybody else names another annotator than themselves.
-    """
-    if named in ("", scope.principal, scope.identity):
-        return scope.identity
-    if may_name_others:
-        return named
-    raise NotAllowed(
-        f"{scope.principal!r} may not grade as {named!r}",
-        remedy="Leave annotator out: grades are kept under your own name. An admin may import grades of others.",
-    )
-
-
-def keep_grades(store: Store, scope: Scope, grades: Sequence[Judgment]) -> None:
-    """Keep grades of logged searches and stored memories; a grade that changes is kept in the audit log as it was."""
-    queries, memories = ({getattr(grade, name) for grade in grades} for name in ("query_id", "memory_id"))
-    for query_id in queries:
-        store.log.make_sure_of(query_id)
-    with store.writing(scope) as work:
-        for query_id in queries:
-            work.queries.get(query_id)
-        for memory_id in memories:
-            work.memories.get(memory_id)
-        changed = _changes(work, grades)
-        work.judgments.put_many(grades)
-        for annotator in sorted({grade.annotator for grade in grades}):
-            kept = sum(grade.annotator == annotator for grade in grades)
-            said = [change for change in changed if change["annotator"] == annotator]
-            work.audit.append("judgments.put", annotator, {"kept": kept, "given_by": scope.identity, "changed": said})
-
-
-def _changes(work: Work, grades: Sequence[Judgment]) -> list[dict[str, Any]]:
-    """Return each grade that becomes another one, with what it was."""
-    asked = {grade.query_id for grade in grades}
-    before = {_key(grade): grade for query_id in asked for grade in work.judgments.of(query_id)}
-    return [
-        {
-            "query_id": grade.query_id,
-            "memory_id": grade.memory_id,
-            "annotator": grade.annotator,
-            "before": old.relevance,
-            "after": grade.relevance,
-        }
-        for grade in grades
-        if (old := before.get(_key(grade))) is not None and old.relevance != grade.relevance
-    ]
-
-
-def _key(grade: Judgment) -> tuple[str, str, str, str]:
-    return grade.query_id, grade.memory_id, str(grade.source), grade.annotator

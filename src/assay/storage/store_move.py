@@ -66,7 +66,8 @@ class StoreMove:
     checkpoint: str = ""
     """The checkpoint of what the target held before, if it was replaced."""
     changed_meanwhile: tuple[str, ...] = ()
-    """Tables of the source that others wrote to after the snapshot; those rows are not in the target."""
+    """Tables of the source with another number of rows than in the snapshot. A change within a row shows in the change
+    log or the audit log, which get a row for it; what was changed is not in the target."""
 
     @property
     def rows(self) -> int:
@@ -204,7 +205,7 @@ def _count(origin: AnyBackend, target: Place, clock: Clock, *, replace_rows: boo
     with origin.reading() as reading:
         counts = whole_tables.count_rows(reading)
     try:
-        with closing(_open(replace(target), clock, create=False)) as goal:
+        with closing(_open(target, clock, create=False)) as goal:
             _refuse_same(origin, goal)
             place = goal.place
             with goal.reading() as reading:

@@ -145,7 +145,7 @@ def add(caller: Caller, request: AddJudgmentsRequest) -> KeptJudgments:
 
     A grade that takes the place of an older one of the same person is written to the audit log with the older one.
     """
-    from assay.evaluation.labelling import annotator_of, keep_grades  # noqa: PLC0415 - needs the store
+    from assay.evaluation.stored_grades import annotator_of, keep_grades  # noqa: PLC0415 - needs the store
 
     importing = caller.grant.access.includes(Access.ADMIN)
     annotator = annotator_of(caller.scope, request.annotator, may_name_others=importing)

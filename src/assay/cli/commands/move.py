@@ -62,7 +62,7 @@ def _lines(moved: StoreMove) -> Iterator[str]:
         yield f"What the target held before: checkpoint {moved.checkpoint}"
     if moved.changed_meanwhile:
         yield (
-            f"Others wrote to the source meanwhile ({', '.join(moved.changed_meanwhile)}): those rows are not in the "
+            f"Others wrote to the source meanwhile ({', '.join(moved.changed_meanwhile)}): that is not in the "
             "target. Stop them and move again with --replace."
         )
     yield f"Use it from now on: set ASSAY_DB, or db in assay.toml, to the new place. {moved.source} is unchanged."

@@ -22,9 +22,10 @@ from assay.memory.searching.candidates import Candidates, Fusing, Gathering, Rea
 from assay.memory.searching.channels import Ask, Offer, QueryVector, find_cosine_spread, list_added_channels
 from assay.memory.searching.current_facts import BEYOND as BEYOND_SHOWN
 from assay.memory.searching.current_facts import Placed, arrange_by_time, read_served
-from assay.memory.searching.fusion import AggregatedMemory, FusedPassage, aggregate, ceiling, floor_of
+from assay.memory.searching.fusion import AggregatedMemory, aggregate, ceiling, floor_of
 from assay.memory.searching.hops import READ, Chain, choose_steps, find_chains
 from assay.memory.searching.modes import ModeChoice, SearchPlan, plan_mode
+from assay.memory.searching.opposed_notes import OpposedNotes
 from assay.memory.searching.options import SearchOptions
 from assay.memory.searching.query import ParsedQuery, parse
 from assay.memory.searching.relevance import FoundResult, Relevance, find_relevance, fitted_embedder, read_query
@@ -374,7 +375,7 @@ class Pipeline:
         with self._trace.stage("hops", inputs=ranking.found) as stage:
             chains = self._guard.run("hops", work, self._find_chains) or []
             rank = {place.row.memory_id: at for at, place in enumerate(ranking.order, start=1)}
-            raising = _Raising(work, ranking, memories, lambda row: passes(row) and not self._is_deprecated(row))
+            raising = OpposedNotes(work, ranking, memories, lambda row: passes(row) and not self._is_deprecated(row))
             steps = {
                 memory_id: step for memory_id, step in choose_steps(chains, rank.get).items() if raising.may(memory_id)
             }
@@ -436,7 +437,7 @@ class Pipeline:
                 return ranking if found is None else replace(ranking, contradictions=found)
             rows = ranking.rows
             current = [memory for memory in memories if not self._is_deprecated(rows[memory.best.number])]
-            raising = _Raising(work, ranking, current, lambda row: passes(row) and not self._is_deprecated(row))
+            raising = OpposedNotes(work, ranking, current, lambda row: passes(row) and not self._is_deprecated(row))
             arranged = arrange(ids, opposed, shown=shown, may_raise=raising.may)
             known = {place.row.memory_id: place for place in ranking.order} | raising.found
             order = [known[memory_id]._replace(trust=arranged.moves.get(memory_id)) for memory_id in arranged.order]
@@ -571,42 +572,6 @@ class _Reranked(NamedTuple):
     found: int
     """How many there are in all, also further down."""
     below_threshold: int = 0
-
-
-class _Raising:
-    """Persons' notes that are not among the results that count, fetched when a program's result contradicts them."""
-
-    def __init__(
-        self,
-        work: Work,
-        ranking: Ranking,
-        memories: Sequence[AggregatedMemory],
-        passes: Callable[[Candidate], bool],
-    ) -> None:
-        self._work = work
-        self._ranking = ranking
-        self._memories = memories
-        self._passes = passes
-        self._known = {place.row.memory_id for place in ranking.order}
-        self.found: dict[str, Ranked] = {}
-        self.rows: list[Candidate] = []
-
-    def may(self, memory_id: str) -> bool:
-        """Whether a note may be shown; one that no channel found is read, and shown by its first passage."""
-        if memory_id in self._known or memory_id in self.found:
-            return True
-        rows = self._ranking.rows
-        for memory in self._memories:
-            if rows.memory_ids[memory.best.number] == memory_id:
-                self.found[memory_id] = Ranked(memory, rows[memory.best.number])
-                return True
-        for row in self._work.passages.first_candidates([memory_id]):
-            if self._passes(row):
-                unfound = FusedPassage(row.number, 0.0, ())
-                self.found[memory_id] = Ranked(AggregatedMemory(row.memory.number, 0.0, (unfound,)), row)
-                self.rows.append(row)
-                return True
-        return False
 
 
 def _with_former_ranks(before: Sequence[Ranked], after: Sequence[Ranked]) -> list[Ranked]:
