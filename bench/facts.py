@@ -21,6 +21,7 @@ import argparse
 import hashlib
 import json
 import math
+import shutil
 import sys
 import tempfile
 import time
@@ -96,7 +97,7 @@ def open_filled(folder: Path, facts: Sequence[str], embedder: Embedder | None) -
     if told.exists():
         return db, Saving(**json.loads(told.read_text(encoding="utf-8")))
     for left in folder.glob(f"{key}*"):  # of a run that was stopped
-        left.unlink()
+        shutil.rmtree(left) if left.is_dir() else left.unlink()
     saving = fill(db, facts, embedder)
     row = {name: getattr(saving, name) for name in Saving.__slots__}
     told.write_text(json.dumps(row), encoding="utf-8")

@@ -226,6 +226,25 @@ def test_passages_found_elsewhere_are_compared_as_the_nearest_are(
             view.cosines(query, numbers, model="model-b")
 
 
+def test_passages_found_elsewhere_are_scored_by_their_words_as_the_best_are(
+    store: Store, scope: Scope, open_indexes: Opening
+) -> None:
+    indexes = open_indexes()
+    save(store, scope, *COOKIES[:5], saved("m_often", ["cookie cookie cookie cookie cookie jar"]))
+    indexes.compact(scope)
+    save(store, scope, *COOKIES[5:], saved("m_bread", ["bread alone"]))  # in the tail
+    asked = {"cooki": 1.0, "jar": 2.0, "nosuchword": 1.0}
+    with store.reading(scope) as work:
+        view = indexes.view(work)
+        best = view.lexical(asked, limit=20)
+        numbers = [found.number for found in best]
+        assert 4 < len(numbers) < view.document_count, "some hold none of the words"
+        everything = view.numbers().tolist()
+        assert view.lexical_of(asked, [*reversed(everything), max(everything) + 99]) == best
+        assert view.lexical_of(asked, numbers[1:3]) == best[1:3]
+        assert view.lexical_of(asked, []) == view.lexical_of({"nosuchword": 1.0}, numbers) == []
+
+
 def test_of_a_large_store_an_even_sample_of_cosines_is_taken(store: Store, scope: Scope, open_indexes: Opening) -> None:
     texts = [f"passage {place}" for place in range(2 * SAMPLED + 1)]
     save(store, scope, saved("m_long", texts))

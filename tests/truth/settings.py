@@ -343,6 +343,7 @@ STORES = {
     "search.k": do_with("search_k", 1, 2, search_notes()),
     "search.min_relevance": do_with("search_min_relevance", 0.0, 1.0, search_notes()),
     "search.fusion": do_with("search_fusion", "convex", "rrf", search_notes()),
+    "search.full_text": do_with("search_full_text", "phrases", "always", search_notes()),
     "search.rrf_k": do_with("search_rrf_k", 10, 60, search_notes(), search_fusion="rrf"),
     "search.coefficient": do_with(
         "search_coefficient",
@@ -356,7 +357,7 @@ STORES = {
         f"search.weights.{channel}": do_with(f"search_weights_{channel}", 0.1, 0.9, search_notes(query=query))
         for channel, query in {
             "vector": "harbour crane",
-            "fts5": "harbour crane",
+            "fts5": '"harbour crane"',
             "bm25": "harbour crane",
             "graph": "harbour crane",
             "trigger": "crane",

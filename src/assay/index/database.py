@@ -186,18 +186,22 @@ class DatabaseView:
 
     def lexical(self, terms: Mapping[str, float], *, limit: int, allowed: AllowedPassages | None = None) -> list[Found]:
         """The best passages for weighted stems by BM25."""
-        asked = [stem for stem, weight in terms.items() if weight > 0.0]
-        held = {stem: times for stem, times in self._frequencies(asked).items() if times}
-        weights = {stem: terms[stem] * idf(self.document_count, times) for stem, times in held.items()}
+        weights = self._weigh(terms)
         if not weights or limit < 1:
             return []
         own = _own(allowed)
         within = None if own is None else own.within
-        for query in self._plan(weights, held, limit):
+        for query in self._plan(weights, self._frequencies(list(weights)), limit):
             found = self._work.stems.best(query, within)
             if len(found) >= limit:
                 break
         return self._score(found, weights, limit)
+
+    def lexical_of(self, terms: Mapping[str, float], numbers: Sequence[int]) -> list[Found]:
+        """BM25 of these passages for weighted stems, best first; one that holds none of them is left out."""
+        weights = self._weigh(terms)
+        found = self._work.stems.of_passages(list(weights), numbers) if weights and numbers else []
+        return self._score(found, weights, len(found))
 
     def nearest(
         self, vector: Query, *, model: str, limit: int, allowed: AllowedPassages | None = None, exact: bool = False
@@ -278,6 +282,12 @@ class DatabaseView:
                 known[stem] = found.get(stem, 0)
             return {stem: found.get(stem, known.get(stem, 0)) for stem in stems}
         return {stem: known[stem] for stem in stems}
+
+    def _weigh(self, terms: Mapping[str, float]) -> dict[str, float]:
+        """Return each term's weight times its idf, of those that a passage holds."""
+        asked = [stem for stem, weight in terms.items() if weight > 0.0]
+        held = {stem: times for stem, times in self._frequencies(asked).items() if times}
+        return {stem: terms[stem] * idf(self.document_count, times) for stem, times in held.items()}
 
     def _plan(self, weights: Mapping[str, float], held: Mapping[str, int], limit: int) -> list[StemQuery]:
         """Return the statements to try in turn: the rarest stems alone, then all of them.

@@ -31,6 +31,8 @@ _HEAP = 512_000_000
 """As much as a writer may hold before it begins a second segment."""
 _SMALL_HEAP = 64_000_000
 """The same for one that only adds a tail."""
+_FEW = 128
+"""So many places are looked up one by one."""
 _NAMED = 5
 """Naming n passages in the query costs about n; fetching more than needed about count / n. Measured: naming is
 cheaper while n * n is below this many times the count."""
@@ -124,6 +126,13 @@ class LexicalBase:
                 return places[kept], scores[kept]
             fetch *= 4
 
+    def score(self, weights: Mapping[str, float], places: Whole) -> tuple[Whole, Scores]:
+        """Those of these places that hold any of the stems, and their scores."""
+        query = self._query(weights)
+        if query is None or not len(places):
+            return np.zeros(0, np.int64), np.zeros(0)
+        return self._top(self._among(query, places), len(places))
+
     def _query(self, weights: Mapping[str, float]) -> tantivy.Query | None:
         """A sum of terms; each weight is idf included, and tantivy's own idf is taken out of it."""
         parts = []
@@ -135,7 +144,12 @@ class LexicalBase:
         return tantivy.Query.boolean_query(parts) if parts else None
 
     def _among(self, query: tantivy.Query, places: Whole) -> tantivy.Query:
-        named = tantivy.Query.term_set_query(self._schema, "place", places.tolist())
+        if len(places) <= _FEW:
+            # A set looks through all places there are, which for a few takes ten times as long.
+            each = [tantivy.Query.term_query(self._schema, "place", place) for place in places.tolist()]
+            named = tantivy.Query.boolean_query([(tantivy.Occur.Should, one) for one in each])
+        else:
+            named = tantivy.Query.term_set_query(self._schema, "place", places.tolist())
         silent = tantivy.Query.const_score_query(named, 0.0)
         return tantivy.Query.boolean_query([(tantivy.Occur.Must, silent), (tantivy.Occur.Must, query)])
 

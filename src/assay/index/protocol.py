@@ -94,6 +94,10 @@ class SearchView(Protocol):
         """The best passages for weighted stems by BM25."""
         ...
 
+    def lexical_of(self, terms: Mapping[str, float], numbers: Sequence[int]) -> list[Found]:
+        """BM25 of these passages for weighted stems, best first; one that holds none of them is left out."""
+        ...
+
     def nearest(
         self, vector: Query, *, model: str, limit: int, allowed: AllowedPassages | None = None, exact: bool = False
     ) -> list[Found]:

@@ -142,6 +142,24 @@ class View:
             parts.append(Scored(state.base.numbers[places], scores))
         return best(parts, limit, digits=SCORE_DIGITS)
 
+    def lexical_of(self, terms: Mapping[str, float], numbers: Sequence[int]) -> list[Found]:
+        """BM25 of these passages for weighted stems, best first; one that holds none of them is left out."""
+        state, weights = self._state, self._state.weigh_terms(terms)
+        if not weights or not len(numbers):
+            return []
+        (in_base, of_base), (in_tail, of_tail) = state.locate(np.asarray(numbers, dtype=np.int64))
+        parts = []
+        if of_tail.any():
+            asked = np.zeros(len(state.tail.numbers), bool)
+            asked[in_tail[of_tail]] = True
+            norms = length_norms(state.tail.lengths, state.average_length)
+            places, scores = score_postings(state.tail.postings, weights, norms, asked)
+            parts.append(Scored(state.tail.numbers[places], scores))
+        if state.base.lexical is not None and of_base.any():
+            places, scores = state.base.lexical.score(weights, in_base[of_base])
+            parts.append(Scored(state.base.numbers[places], scores))
+        return best(parts, len(numbers), digits=SCORE_DIGITS)
+
     def nearest(
         self, vector: Query, *, model: str, limit: int, allowed: AllowedPassages | None = None, exact: bool = False
     ) -> list[Found]:

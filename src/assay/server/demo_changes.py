@@ -42,7 +42,7 @@ WINNER = "balanced-weights"
 LOSER = "words-only"
 _WEIGHED = (Channel.VECTOR, Channel.BM25, Channel.FTS5)
 SPECS: Mapping[str, str] = {
-    CONTROL: "assay:search.weights.vector=0.01,search.weights.bm25=0.01,search.weights.fts5=9",
+    CONTROL: "assay:search.full_text=always,search.weights.vector=0.01,search.weights.bm25=0.01,search.weights.fts5=9",
     WINNER: "assay:" + ",".join(f"search.weights.{name}={BASE_WEIGHTS[name]:g}" for name in _WEIGHED),
     LOSER: "assay:channels=fts5",
 }

@@ -180,6 +180,7 @@ _PLAIN = (
     "search.k",
     "search.min_relevance",
     "search.fusion",
+    "search.full_text",
     "search.rrf_k",
     "search.coefficient",
     "search.weights.vector",

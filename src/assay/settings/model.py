@@ -243,6 +243,12 @@ class Settings(BaseModel):
     search_fusion: Literal["convex", "rrf"] = _setting(
         "search.fusion", "How the channels' lists become one: convex or rrf.", "convex"
     )
+    search_full_text: Literal["phrases", "always"] = _setting(
+        "search.full_text",
+        "When the channel fts5 is asked beside bm25: for questions with a quoted phrase or the beginning of a word, or "
+        "always.",
+        "phrases",
+    )
     search_rrf_k: Count | None = _setting("search.rrf_k", "The constant of RRF. Unset: 60.", None)
     search_coefficient: Amount | None = _setting(
         "search.coefficient",
@@ -253,7 +259,7 @@ class Settings(BaseModel):
         "search.weights.vector", "What the channel vector weighs in fusion. Unset: as it comes with Assay.", None
     )
     search_weights_fts5: Amount | None = _setting(
-        "search.weights.fts5", "What the channel fts5 weighs in fusion. Unset: as it comes with Assay.", None
+        "search.weights.fts5", "What the channel fts5 weighs where it is asked. Unset: as it comes with Assay.", None
     )
     search_weights_bm25: Amount | None = _setting(
         "search.weights.bm25", "What the channel bm25 weighs in fusion. Unset: as it comes with Assay.", None

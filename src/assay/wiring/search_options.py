@@ -28,6 +28,7 @@ def search_options(settings: Settings) -> SearchOptions:
     return SearchOptions(
         method=FusionMethod(settings.search_fusion),
         weights=weights_over(base),
+        full_text_always=settings.search_full_text == "always",
         rrf_k=own.rrf_k if settings.search_rrf_k is None else settings.search_rrf_k,
         coefficient=own.coefficient if settings.search_coefficient is None else settings.search_coefficient,
         rerank_depth=own.rerank_depth if settings.rerank_depth is None else settings.rerank_depth,

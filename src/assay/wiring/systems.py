@@ -199,6 +199,7 @@ def _describe_instrument(settings: Settings) -> dict[str, Any]:
         "chunker": CHUNKER_VERSION,
         "analysis": ANALYSIS_VERSION,
         "fusion": settings.search_fusion,
+        "full_text": settings.search_full_text,
         **{name: value for name, value in _describe_tuning(settings).items() if value is not None},
         "exact_below": settings.index_exact_below,
         "embedder_kind": settings.embedder,

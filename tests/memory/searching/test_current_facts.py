@@ -11,6 +11,7 @@ from assay.memory.searching.current_facts import EQUALLY_WELL, Placed, arrange_b
 from assay.records import Filters, MemoryRecord, Mode
 from assay.storage import ServedFact
 from assay.testing import FixedClock, note
+from assay.text.relations import RelationKind
 from assay.text.terms import stems
 
 QUERY = "Which city does Ada work in?"
@@ -26,7 +27,15 @@ def put_in_turn(shelf: Shelf, *memories: MemoryRecord, end: bool = True) -> None
             work.facts.settle(work.facts.topics_touched_by([memory.id]), may_end=end)
 
 
-def fact(memory_id: str, value: str, *, hours: int, by_program: bool = False, protected: bool = True) -> ServedFact:
+def fact(
+    memory_id: str,
+    value: str,
+    *,
+    hours: int,
+    by_program: bool = False,
+    protected: bool = True,
+    kind: RelationKind = RelationKind.UNKNOWN,
+) -> ServedFact:
     began = FixedClock().now() + timedelta(hours=hours)
     return ServedFact(
         memory_id=memory_id,
@@ -41,12 +50,20 @@ def fact(memory_id: str, value: str, *, hours: int, by_program: bool = False, pr
         valid_to=None,
         ended_by=None,
         restated_at=None,
+        kind=kind,
         memory_number=hours,
         by_program=by_program,
         protected=protected,
         in_current_memory=True,
         written_at=began,
     )
+
+
+def test_the_newer_of_several_values_is_not_put_above_the_older() -> None:
+    order = [Placed("m_old", 0.9), Placed("m_new", 0.8)]
+    for kind, expected in ((RelationKind.SEVERAL, ["m_old", "m_new"]), (RelationKind.SINGLE, ["m_new", "m_old"])):
+        facts = [fact("m_old", "Oslo", hours=1, kind=kind), fact("m_new", "Bergen", hours=2, kind=kind)]
+        assert arrange_by_time(order, facts, stems(QUERY)).order == expected
 
 
 def test_of_two_views_the_newer_comes_first_and_the_explanation_says_why(shelf: Shelf) -> None:

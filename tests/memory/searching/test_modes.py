@@ -93,11 +93,11 @@ def test_what_each_mode_does() -> None:
     options = SearchOptions()
     few = (Channel.VECTOR, Channel.FTS5, Channel.TRIGGER)
     assert plan_mode(Mode.QUICK, options) == SearchPlan(
-        few, options.pools[Mode.QUICK], rerank=False, expand=False, hops=False
+        few, True, options.pools[Mode.QUICK], rerank=False, expand=False, hops=False
     )
     assert plan_mode(Mode.FOCUSED, options) == SearchPlan(
-        tuple(Channel), options.pools[Mode.FOCUSED], rerank=False, expand=False, hops=False
+        tuple(Channel), False, options.pools[Mode.FOCUSED], rerank=False, expand=False, hops=False
     )
     assert plan_mode(Mode.DEEP, options) == SearchPlan(
-        tuple(Channel), options.pools[Mode.DEEP], rerank=True, expand=True, hops=True
+        tuple(Channel), False, options.pools[Mode.DEEP], rerank=True, expand=True, hops=True
     )

@@ -80,6 +80,18 @@ def test_quick_mode_that_found_too_little_asks_every_channel(sqlite_shelf: Shelf
     assert result.mode == "quick"
 
 
+def test_full_text_is_asked_beside_bm25_only_for_phrases_and_beginnings_unless_always(shelf: Shelf) -> None:
+    shelf.put(*(note(f"m_{word}", body=f"A sail and a {word}") for word in ("mast", "keel", "rudder")))
+    for query in ("which sail has a mast", "sail and mast"):
+        assert "fts5" not in shelf.search(query).weights
+        assert "fts5" not in shelf.search(query, mode="deep").weights
+    for query in ('which "sail and a mast" is it', "which sail has a rud*"):
+        assert "fts5" in shelf.search(query).weights
+    assert "fts5" in shelf.search("which sail has a mast", channels=("fts5", "bm25")).weights
+    shelf.searcher = shelf.searching(options=SearchOptions(full_text_always=True))
+    assert "fts5" in shelf.search("which sail has a mast").weights
+
+
 def test_a_small_store_that_gave_all_it_has_needs_no_fallback(sqlite_shelf: Shelf) -> None:
     sqlite_shelf.put(note("m_1", body="deploy"))
     assert not sqlite_shelf.search("deploy", mode="quick").telemetry.fallback_triggered

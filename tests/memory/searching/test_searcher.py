@@ -52,7 +52,7 @@ def test_a_question_finds_its_memory_with_text_trace_and_telemetry(filled: Shelf
     result = filled.search("how does a client sign in with PKCE?")
     assert result[0].memory_id == "m_pkce"
     assert result[0].text == NOTES[0].body
-    assert result[0].channels == (Channel.VECTOR, Channel.FTS5, Channel.BM25, Channel.TRIGGER)
+    assert result[0].channels == (Channel.VECTOR, Channel.BM25, Channel.TRIGGER)
     assert [stage.name for stage in result.stages] == STAGES
     assert result.stages[2].inputs == result.stages[2].outputs == 3
     assert (result.telemetry.result_count, result.telemetry.top_result_score) == (len(result), result[0].score)
@@ -255,6 +255,8 @@ def test_a_channel_that_raises_costs_only_itself(filled: Shelf) -> None:
     assert result.degraded == ("bm25 was left out: TypeError: a mistake in the code",)
     assert filled.searcher.failures.counts() == {("bm25", "TypeError"): 1}
     assert all(0.0 < hit.score <= 1.0 for hit in result)
+    # What it would have found by words, the full text finds.
+    assert result[0].channels == (Channel.VECTOR, Channel.FTS5, Channel.TRIGGER)
 
 
 def test_a_channel_whose_statement_fails_costs_only_itself(filled: Shelf) -> None:

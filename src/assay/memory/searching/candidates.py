@@ -28,6 +28,8 @@ from assay.memory.searching.channels import (
     QueryVector,
     compare_found,
     find_expansion_stems,
+    score_found,
+    search_full_text,
     search_stems,
 )
 from assay.memory.searching.fusion import FusedPassage, Passages, best_first, join_channels
@@ -399,9 +401,9 @@ class Candidates:
     timings: dict[Channel, float] = field(default_factory=dict)
     added_stems: Mapping[str, float] = field(default_factory=dict)
     """What expansion added to the query."""
-    compared: set[int] = field(default_factory=set)
-    """Passages that other channels found: they stand in the list of `vector` with their cosines, and it did not find
-    them."""
+    compared: dict[Channel, set[int]] = field(default_factory=dict)
+    """Passages that other channels found, by the channel in whose list they stand although it did not find them:
+    `vector` with their cosines, `bm25` with their scores."""
 
 
 class Gathering:
@@ -419,6 +421,8 @@ class Gathering:
     ) -> None:
         """`expand` says whether words of the first results may join the query."""
         self._ask = ask
+        self._asked = ask
+        """With the words that expansion added, once it has."""
         self._expand = expand
         self._fusing = fusing
         self._guard = guard
@@ -426,12 +430,14 @@ class Gathering:
         self._elapsed_ms = elapsed_ms
         self._found = Candidates()
 
-    def gather(self, channels: Sequence[Channel]) -> Candidates:
-        """Ask these channels, passages before memories."""
+    def gather(self, channels: Sequence[Channel], *, full_text_stands_in: bool = False) -> Candidates:
+        """Ask these channels, passages before memories; `full_text_stands_in`: ask `fts5` too if `bm25` fails."""
         asked = [entry for channel in in_channel_order(channels) if (entry := CHANNELS.find(channel.value)) is not None]
         for entry in asked:
             if entry.of_passages is not None:
                 self._run(entry.channel, partial(entry.of_passages, self._ask))
+        if full_text_stands_in and Channel.BM25 not in self._found.lists:
+            self._run(Channel.FTS5, partial(search_full_text, self._ask))
         fused = self._fuse_and_fetch()
         if self._expand and Channel.BM25 in self._found.lists and self._expand_query(fused):
             fused = self._fuse_and_fetch()
@@ -450,19 +456,22 @@ class Gathering:
         return fused
 
     def _compare_found(self) -> None:
-        """Give the passages that only other channels found their cosine. Fusion by ranks has no use for one."""
-        lists, work = self._found.lists, self._ask.work
-        nearest = lists.get(Channel.VECTOR)
-        by_scores = self._fusing.method is FusionMethod.CONVEX
-        if nearest is None or not by_scores or not self._ask.options.compare_found:
+        """Give every passage its cosine and its BM25, whoever found it. Fusion by ranks has no use for either."""
+        lists = self._found.lists
+        if self._fusing.method is not FusionMethod.CONVEX or not self._ask.options.compare_found:
             return
-        others = dict.fromkeys(number for offered in lists.values() if offered is not nearest for number, _ in offered)
+        found = dict.fromkeys(number for offered in lists.values() for number, _ in offered)
+        for channel, compare in ((Channel.VECTOR, compare_found), (Channel.BM25, score_found)):
+            if (listed := lists.get(channel)) is not None:
+                self._join_compared(channel, listed, partial(compare, self._asked, listed, found))
+
+    def _join_compared(self, channel: Channel, listed: Offer, compare: Callable[[], Offer]) -> None:
         begun = self._elapsed_ms()
-        compared = self._guard.run("cosines", work, lambda: compare_found(self._ask, nearest, others))
+        compared = self._guard.run(f"comparing for {channel}", self._ask.work, compare)
         if compared:
-            lists[Channel.VECTOR] = nearest + compared
-            self._found.compared.update(number for number, _ in compared)
-        self._found.timings[Channel.VECTOR] += self._elapsed_ms() - begun
+            self._found.lists[channel] = listed + compared
+            self._found.compared.setdefault(channel, set()).update(number for number, _ in compared)
+        self._found.timings[channel] += self._elapsed_ms() - begun
 
     def _expand_query(self, fused: Sequence[FusedPassage[int]]) -> bool:
         """Ask `bm25` again with words that the first results share; False when there are none to add."""
@@ -473,7 +482,9 @@ class Gathering:
         if not added:
             return False
         before = self._found.timings[Channel.BM25]
-        self._run(Channel.BM25, partial(search_stems, replace(self._ask, added_stems=added)))
+        self._asked = replace(self._ask, added_stems=added)
+        self._found.compared.pop(Channel.BM25, None)
+        self._run(Channel.BM25, partial(search_stems, self._asked))
         self._found.timings[Channel.BM25] += before
         self._found.added_stems = added
         return True

@@ -345,10 +345,23 @@ def _ranked_by_others(ask: Ask) -> bool:
 def search_stems(ask: Ask) -> Offer:
     """The passages that share most with the query."""
     view = ask.opened_view()
-    asked = {stem: float(times) for stem, times in ask.parsed.stems.items()} | dict(ask.added_stems)
+    asked = _asked_stems(ask)
     if not asked:
         return []
     return [(passage.number, passage.score) for passage in view.lexical(asked, limit=ask.limit, allowed=ask.allowed)]
+
+
+def score_found(ask: Ask, listed: Offer, found: Iterable[int]) -> Offer:
+    """BM25 of passages that other channels found and this one did not list, best first."""
+    known = {number for number, _ in listed}
+    others = [number for number in found if number not in known]
+    if not others:
+        return []
+    return [(passage.number, passage.score) for passage in ask.opened_view().lexical_of(_asked_stems(ask), others)]
+
+
+def _asked_stems(ask: Ask) -> dict[str, float]:
+    return {stem: float(times) for stem, times in ask.parsed.stems.items()} | dict(ask.added_stems)
 
 
 def find_expansion_stems(ask: Ask, first: Sequence[int]) -> dict[str, float]:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from assay.records import FactMove, OutdatedFact
 from assay.storage import ServedFact, Work
 from assay.text.facts import is_same_value
+from assay.text.relations import RelationKind
 
 BEYOND = 20
 """Results behind those that are shown whose facts are read too: some of them move up."""
@@ -81,6 +82,9 @@ def _pairs(facts: Iterable[ServedFact]) -> Iterable[tuple[ServedFact, ServedFact
 
 def _may_stand_above(newer: ServedFact, older: ServedFact) -> bool:
     if newer.negated or older.negated or is_same_value(newer.value, older.value):
+        return False
+    # What may have several values at a time has both of them; the newer one is no correction.
+    if older.valid_to is None and RelationKind.SEVERAL in (newer.kind, older.kind):
         return False
     # What a program writes never moves above what a person wrote, unless that is known to hold no longer.
     return older.valid_to is not None or not (newer.by_program and older.protected)

@@ -54,6 +54,8 @@ class SearchPlan(NamedTuple):
     """What a mode does."""
 
     channels: tuple[Channel, ...]
+    full_text: bool
+    """Whether `fts5` is asked for every question, or only for one with a quoted phrase or the beginning of a word."""
     pool: int
     rerank: bool
     expand: bool
@@ -92,7 +94,9 @@ def plan_mode(mode: Mode, options: SearchOptions) -> SearchPlan:
     builtin = QUICK_CHANNELS if mode is Mode.QUICK else ALL_CHANNELS
     channels = (*builtin, *(entry.channel for entry in list_added_channels(mode)))
     deep = mode is Mode.DEEP
-    return SearchPlan(channels, options.pools[mode], rerank=deep, expand=deep, hops=deep)
+    # Quick mode has no other channel for exact words.
+    full_text = options.full_text_always or mode is Mode.QUICK
+    return SearchPlan(channels, full_text, options.pools[mode], rerank=deep, expand=deep, hops=deep)
 
 
 def _from_query(query: str) -> tuple[Mode, str]:

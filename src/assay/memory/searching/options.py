@@ -89,6 +89,9 @@ class SearchOptions:
     nearest_share: float = 0.5
     """Of its pool, what the vector channel lists beside `bm25`, whose hits are compared with the query too: with 30 of
     100 passages every ranking of eight collections was the same."""
+    full_text_always: bool = False
+    """Whether `fts5` is asked beside `bm25` for every question. For one without a quoted phrase or the beginning of a
+    word it changed no mean and cost a fifth of the time (`design/retrieval-quality.md`)."""
     fallback_minimum: int = 3
     """Fewer results than this, and a search that may widen does."""
 

@@ -162,7 +162,7 @@ class Pipeline:
             order=(*reranked.order, *split.deprecated),
             found=reranked.found,
             lists=lists,
-            compared=frozenset(found.compared),
+            compared=found.compared,
             rows=rows,
             rules=rules,
             below_threshold=reranked.below_threshold,
@@ -198,16 +198,16 @@ class Pipeline:
                 elapsed_ms=self._trace.elapsed_ms,
                 expand=plan.expand and self._is_enabled("query_expansion"),
             )
-            found = gathering.gather(channels)
+            found = gathering.gather(channels, full_text_stands_in=self._full_text_stands_in(plan))
             if self._request.explain and Channel.VECTOR in found.lists:
                 self._cosines = self._guard.run("cosine spread", ask.work, lambda: find_cosine_spread(ask))
             stage.outputs = len(found.rows)
             for channel, offered in found.lists.items():
                 stage.detail[str(channel)] = {"found": len(offered), "duration_ms": found.timings[channel]}
-            if found.compared:
-                of_vector = stage.detail[str(Channel.VECTOR)]
-                of_vector["compared"] = len(found.compared)
-                of_vector["found"] -= len(found.compared)
+            for channel, compared in found.compared.items():
+                told = stage.detail[str(channel)]
+                told["compared"] = len(compared)
+                told["found"] -= len(compared)
             if found.added_stems:
                 stage.detail["added_stems"] = list(found.added_stems)
         return found
@@ -215,8 +215,8 @@ class Pipeline:
     def _filter(self, found: Candidates) -> tuple[dict[Channel, Offer], Rows]:
         with self._trace.stage("filter", inputs=len(found.rows)) as stage:
             stage.outputs = len(found.passing)
-            if found.compared:
-                stage.detail[COMPARED] = len(found.compared & found.passing.memory_numbers.keys())
+            if compared := found.compared.get(Channel.VECTOR):
+                stage.detail[COMPARED] = len(compared & found.passing.memory_numbers.keys())
             return keep_passing(found.lists, found.passing.memory_numbers), found.passing
 
     def _boost(
@@ -489,7 +489,8 @@ class Pipeline:
         quick = self._asked.choice.mode is Mode.QUICK and self._request.channels is None
         if quick and self._too_few(ranking, reach):
             reasons.append(f"{ranking.found} found in quick mode, so every channel was asked")
-            ranking = self._fall_back(reasons[-1], ranking, reach, plan_mode(Mode.FOCUSED, self._options))
+            every = plan_mode(Mode.FOCUSED, self._options)._replace(full_text=True)
+            ranking = self._fall_back(reasons[-1], ranking, reach, every)
         return ranking, reach, "; ".join(reasons) or None
 
     def _fall_back(self, reason: str, ranking: Ranking, reach: Reach, plan: SearchPlan) -> Ranking:
@@ -530,7 +531,14 @@ class Pipeline:
             silent.add(Channel.GRAPH)
         if self._asked.vector is None:
             silent.add(Channel.VECTOR)
+        if self._full_text_stands_in(plan):
+            silent.add(Channel.FTS5)
         return tuple(channel for channel in wanted if channel not in silent)
+
+    def _full_text_stands_in(self, plan: SearchPlan) -> bool:
+        """Whether `fts5` is asked only if `bm25` fails, because `bm25` finds the same words."""
+        needed = plan.full_text or self._parsed.phrases or self._parsed.prefixes
+        return not needed and self._request.channels is None
 
     @cached_property
     def _is_deprecated(self) -> IsDeprecated:

@@ -103,8 +103,8 @@ class Ranking:
     """How many there are in all."""
     lists: Mapping[Channel, Offer]
     """What was fused."""
-    compared: Collection[int] = frozenset()
-    """Passages in the list of `vector` that it did not find: other channels did, and they were compared."""
+    compared: Mapping[Channel, Collection[int]] = field(default_factory=dict)
+    """Passages in the list of a channel that it did not find: others did, and they were compared."""
     rows: Rows
     """By passage."""
     rules: Rules
@@ -542,15 +542,12 @@ class _HitMaking:
         )
 
 
-def _channels(one: Ranked, compared: Collection[int]) -> tuple[Channel, ...]:
+def _channels(one: Ranked, compared: Mapping[Channel, Collection[int]]) -> tuple[Channel, ...]:
     """Which channels found any of its passages."""
-    passages = one.memory.ranked
-    if len(passages) == 1 and passages[0].number not in compared:
-        return passages[0].channels
     found = {
         channel
-        for passage in passages
+        for passage in one.memory.ranked
         for channel in passage.channels
-        if channel is not Channel.VECTOR or passage.number not in compared
+        if channel not in compared or passage.number not in compared[channel]
     }
     return tuple(in_channel_order(found))

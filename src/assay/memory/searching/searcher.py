@@ -17,6 +17,7 @@ from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from assay.clock import Clock
@@ -190,6 +191,7 @@ def _mean_change(after: Sequence[float], before: Sequence[float]) -> float | Non
 # offline.
 
 Lists = Mapping[Channel, Sequence[tuple[int, float]]]
+Compared = Mapping[Channel, Collection[int]]
 
 
 def make_logged_query(
@@ -197,7 +199,7 @@ def make_logged_query(
     result: SearchResult,
     *,
     lists: Lists,
-    compared: Collection[int] = (),
+    compared: Compared = MappingProxyType({}),
     rows: Rows,
     rrf_k: int,
     near_top: int,
@@ -206,7 +208,7 @@ def make_logged_query(
     """The record of one search.
 
     `lists` are those that were fused, by number; `rows` are their passages; `compared` are those that stand in the list
-    of `vector` without having been found by it.
+    of a channel that did not find them.
     """
     # All of it was checked when the request was made, comes from the store, or was made here.
     return make_checked(
@@ -238,13 +240,15 @@ def make_logged_query(
     )
 
 
-def contributions(hits: Sequence[Hit], lists: Lists, compared: Collection[int] = ()) -> dict[str, dict[str, int]]:
+def contributions(
+    hits: Sequence[Hit], lists: Lists, compared: Compared = MappingProxyType({})
+) -> dict[str, dict[str, int]]:
     """For each channel that ran: how many candidates it had, how many of the hits it found, how many it alone found."""
     found = Counter([channel for hit in hits for channel in hit.channels])
     alone = Counter([hit.channels[0] for hit in hits if len(hit.channels) == 1])
     own = {channel: len(offered) for channel, offered in lists.items()}
-    if compared and Channel.VECTOR in own:
-        own[Channel.VECTOR] -= sum(number in compared for number, _ in lists[Channel.VECTOR])
+    for channel in own.keys() & compared.keys():
+        own[channel] -= sum(number in compared[channel] for number, _ in lists[channel])
     return {
         channel.value: {"alone": alone[channel], "candidates": own[channel], "found": found[channel]}
         for channel in sorted(lists)

@@ -97,6 +97,7 @@ class ServedFact(NamedTuple):
     valid_to: datetime | None
     ended_by: str | None
     restated_at: datetime | None
+    kind: RelationKind
     memory_number: int
     by_program: bool
     protected: bool
@@ -152,7 +153,7 @@ _ABOUT = (
     .order_by(*_NEWEST_FIRST)
     .limit(bindparam("most"))
 )
-_SERVED_COLUMNS = [memory_facts.c[name] for name in ServedFact._fields[:12]]
+_SERVED_COLUMNS = [memory_facts.c[name] for name in ServedFact._fields[:13]]
 _SERVED = select(
     *_SERVED_COLUMNS,
     memories.c.number,
@@ -360,9 +361,8 @@ def _served(row: Any) -> ServedFact:
     by_program = author.kind is AuthorKind.PROGRAM
     protected = not by_program or row.tier == Tier.CONSTITUTIONAL
     columns = [getattr(row, name) for name in ServedFact._fields[:12]]
-    return ServedFact._make(
-        (*columns, row.number, by_program, protected, row.superseded_at is None, row.memory_valid_from)
-    )
+    of_memory = (row.number, by_program, protected, row.superseded_at is None, row.memory_valid_from)
+    return ServedFact._make((*columns, RelationKind(row.kind), *of_memory))
 
 
 # --- Which fact ends which ---

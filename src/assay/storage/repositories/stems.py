@@ -280,10 +280,7 @@ class Stems(Repository):
             given |= {f"w{place}": query.weights[stem], f"q{place}": f"'{stem}'"}
         joined, condition = join_memories(within, given)
         ranks = [f"ts_rank(b.weights, f.stems, CAST(:q{place} AS tsquery))" for place in range(len(stems))]
-        classes = [
-            f"ts_rank(CAST(:labels AS real[]), b.stems, CAST(:q{place} AS tsquery))" for place in range(len(stems))
-        ]
-        given["labels"] = [0.1, 0.2, 0.3, 0.4]
+        given["labels"] = _LABEL_RANKS
         score = " + ".join(f"CAST(:w{place} AS float8) * {rank}" for place, rank in enumerate(ranks))
         statement = text(f"""
             WITH found AS MATERIALIZED (
@@ -294,10 +291,25 @@ class Stems(Repository):
                 SELECT ARRAY[1 / (1 + n), 2 / (2 + n), 3 / (3 + n), 6 / (6 + n)]\\:\\:real[] AS weights
                 FROM (SELECT 1.2 * (0.25 + 0.75 * f.length / CAST(:average AS float8)) AS n OFFSET 0) norm OFFSET 0
               ) b ORDER BY {score} DESC, f.number LIMIT :limit
-            ) SELECT b.number, b.length, {", ".join(classes)} FROM best b
+            ) SELECT b.number, b.length, {_classes(stems)} FROM best b
         """)  # noqa: S608 - what is put in holds names of parameters only
         rows = self._connection.execute(statement, given).all()
         return self._with_frequencies(rows, stems)
+
+    def of_passages(self, stems: Sequence[str], numbers: Sequence[int]) -> list[StemScore]:
+        """Return what the scores of these passages are made of; one that holds none of the stems is left out."""
+        given: dict[str, Any] = {
+            "tenant": self._tenant,
+            "numbers": list(numbers),
+            "asked": _any_of(stems),
+            "labels": _LABEL_RANKS,
+        }
+        given |= {f"q{place}": f"'{stem}'" for place, stem in enumerate(stems)}
+        statement = text(f"""
+            SELECT b.number, b.length, {_classes(stems)} FROM passage_stems b
+            WHERE b.tenant = :tenant AND b.number = ANY(:numbers) AND b.stems @@ CAST(:asked AS tsquery)
+        """)  # noqa: S608 - what is put in holds names of parameters only
+        return self._with_frequencies(self._connection.execute(statement, given).all(), stems)
 
     def _asked(self, query: StemQuery) -> str:
         """The condition on stems; with the tenant's own term where other tenants have passages."""
@@ -321,6 +333,17 @@ class Stems(Repository):
             score._replace(frequencies={**score.frequencies, **exact[score.number]}) if score.number in exact else score
             for score in found
         ]
+
+
+_LABEL_RANKS = [0.1, 0.2, 0.3, 0.4]
+"""What `ts_rank` is to give for a stem of each label, D to A."""
+
+
+def _classes(stems: Sequence[str]) -> str:
+    """The columns that tell the label of each stem in a passage `b`."""
+    return ", ".join(
+        f"ts_rank(CAST(:labels AS real[]), b.stems, CAST(:q{place} AS tsquery))" for place in range(len(stems))
+    )
 
 
 _EXACT = text("""

@@ -2,14 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.memory.searching.shelf import Shelf, ids
 
+from assay.memory.searching import SearchOptions
+from assay.records import Hit, Mode
 from assay.testing import note
 
 
 def test_other_forms_of_a_word_are_found(shelf: Shelf) -> None:
     shelf.put(note("m_1", body="Deploying runs nightly."), note("m_2", body="Nothing of it."))
     assert ids(shelf.search("deploys run", channels=("bm25",))) == ["m_1"]
+
+
+def test_what_only_vectors_find_has_the_score_that_the_channel_alone_gives_it(shelf: Shelf) -> None:
+    shelf.put(
+        note("m_word", title="Wall", body="kestrel stone lime mill river bridge gate moat"),
+        *(note(f"m_{place}", title="Tower", body=f"tower tower kestrel{place}") for place in range(6)),
+    )
+    query = "tower kestrel lime mill"
+    pools = dict.fromkeys((Mode.QUICK, Mode.FOCUSED, Mode.DEEP), 2)
+    shelf.searcher = shelf.searcher.with_options(replace(SearchOptions(), pools=pools, nearest_share=1.0))
+    every = {hit.memory_id: bm25_of(hit) for hit in shelf.search(query, channels=("bm25",), k=7, explain=True)}
+    found = shelf.search(query, channels=("vector", "bm25"), k=2, explain=True)
+    by_vector = [hit for hit in found if [channel.value for channel in hit.channels] == ["vector"]]
+    assert by_vector, "bm25 lists two of them, and the nearest are others"
+    assert all(bm25_of(hit) == every[hit.memory_id] > 0.0 for hit in by_vector)
+    detail = next(stage for stage in found.stages if stage.name == "candidate").detail
+    assert (detail["bm25"]["found"], detail["bm25"]["compared"]) == (2, len(by_vector))
+    assert all(hit.explanation is not None and hit.explanation.recompute() == hit.score for hit in found)
+
+
+def bm25_of(hit: Hit) -> float:
+    """What the channel scored it, found or compared."""
+    assert hit.explanation is not None
+    return next((vote.score for vote in hit.explanation.passages[0].votes if vote.channel.value == "bm25"), 0.0)
 
 
 LONG = " hovers" * 30
