@@ -84,14 +84,14 @@ class SearchOptions:
     )
     """Passages read from each channel. Ten results rarely need more than the first 30 of a channel."""
     compare_found: bool = True
-    """Whether what other channels find has its cosine counted; False, as up to version 0.1, only to see what is lost.
-    It gains where passages are many and alike, and nowhere loses (`design/retrieval-quality.md`)."""
+    """Whether what other channels find has its cosine and its BM25 counted; False, as up to version 0.1, only to see
+    what is lost (`design/retrieval-quality.md`)."""
     nearest_share: float = 0.5
     """Of its pool, what the vector channel lists beside `bm25`, whose hits are compared with the query too: with 30 of
     100 passages every ranking of eight collections was the same."""
     full_text_always: bool = False
     """Whether `fts5` is asked beside `bm25` for every question. For one without a quoted phrase or the beginning of a
-    word it changed no mean and cost a fifth of the time (`design/retrieval-quality.md`)."""
+    word it changed no mean and took 8 % longer (`design/retrieval-quality.md`)."""
     fallback_minimum: int = 3
     """Fewer results than this, and a search that may widen does."""
 
