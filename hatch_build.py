@@ -9,6 +9,9 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+PACKED = ("datasets/memory-starter/set.json", "judging/certification_cases.jsonl")
+"""Further files that `assay.regular_files.read_packaged_text` reads."""
+
 
 class PackDatasets(BuildHookInterface[Any]):
     """Puts `golden.json.gz` in the place of each `golden.json` and its documents, and packs files of lines.
@@ -20,18 +23,19 @@ class PackDatasets(BuildHookInterface[Any]):
         """Write the packed files before the wheel is put together; an editable install reads the plain ones."""
         if version == "editable":
             return
-        source = Path(self.root) / "src" / "assay" / "datasets"
-        for plain in sorted(source.glob("*/golden.json")):
-            self._pack(f"{plain.parent.name}/golden.json.gz", hold_documents(plain), build_data)
-        for plain in sorted(source.glob("*.jsonl")):
-            self._pack(f"{plain.name}.gz", plain.read_text(encoding="utf-8"), build_data)
+        package = Path(self.root) / "src" / "assay"
+        for plain in sorted(package.glob("datasets/*/golden.json")):
+            self._pack(f"datasets/{plain.parent.name}/golden.json.gz", hold_documents(plain), build_data)
+        for plain in sorted([*package.glob("datasets/*.jsonl"), *(package / name for name in PACKED)]):
+            place = plain.relative_to(package).as_posix()
+            self._pack(f"{place}.gz", plain.read_text(encoding="utf-8"), build_data)
 
     def _pack(self, name: str, text: str, build_data: dict[str, Any]) -> None:
         packed = Path(self.directory) / "packed" / name
         packed.parent.mkdir(parents=True, exist_ok=True)
         # No time and no name inside, so that the same files always give the same wheel.
         packed.write_bytes(gzip.compress(text.encode(), mtime=0))
-        build_data["force_include"][str(packed)] = f"assay/datasets/{name}"
+        build_data["force_include"][str(packed)] = f"assay/{name}"
 
 
 def hold_documents(golden: Path) -> str:
