@@ -2,6 +2,7 @@
 
 - `assay dataset build` and `assay dataset generate`: datasets from the query log, and from a user's documents.
 - `assay dataset from-traces`: cases of traces of production traffic.
+- `assay dataset review`: in `label`, whose kind of work it is.
 - `assay dataset import|export|check|split|show|list`: golden datasets in and out, and whether they can be trusted.
 """
 
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay import wiring
+from assay.cli.commands.label import register_review
 from assay.cli.dataset_tables import (
     check_as_json,
     check_lines,
@@ -383,6 +385,7 @@ def register(app: typer.Typer) -> None:
     _register_files(group)
     _register_looks(group)
     register_build(group)
+    register_review(group)
 
 
 def _register_files(group: typer.Typer) -> None:
