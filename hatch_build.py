@@ -1,4 +1,4 @@
-"""Pack the bundled datasets into the wheel: their files are a tenth as large, and stay readable in the repository."""
+"""Pack bundled datasets, the style sheet and scripts into the wheel: much smaller there, plain in the repository."""
 
 from __future__ import annotations
 
@@ -9,8 +9,14 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-PACKED = ("datasets/memory-starter/set.json", "judging/certification_cases.jsonl")
-"""Further files that `assay.regular_files.read_packaged_text` reads."""
+PACKED = (
+    "datasets/*.jsonl",
+    "datasets/memory-starter/set.json",
+    "judging/certification_cases.jsonl",
+    "presentation/assets/*",
+    "server/pages/assets/*.js",
+)
+"""Files that `assay.regular_files.read_packaged_text` reads; `pyproject.toml` leaves the plain ones out."""
 
 
 class PackDatasets(BuildHookInterface[Any]):
@@ -26,7 +32,7 @@ class PackDatasets(BuildHookInterface[Any]):
         package = Path(self.root) / "src" / "assay"
         for plain in sorted(package.glob("datasets/*/golden.json")):
             self._pack(f"datasets/{plain.parent.name}/golden.json.gz", hold_documents(plain), build_data)
-        for plain in sorted([*package.glob("datasets/*.jsonl"), *(package / name for name in PACKED)]):
+        for plain in sorted(place for pattern in PACKED for place in package.glob(pattern)):
             place = plain.relative_to(package).as_posix()
             self._pack(f"{place}.gz", plain.read_text(encoding="utf-8"), build_data)
 

@@ -33,6 +33,8 @@ def test_a_packed_dataset_holds_the_text_of_every_document(wheel: Path, name: st
         "datasets/save_scenarios_held_out.jsonl",
         "datasets/memory-starter/set.json",
         "judging/certification_cases.jsonl",
+        "presentation/assets/assay.css",
+        "server/pages/assets/frame.js",
     ],
 )
 def test_other_files_are_packed_as_they_are(wheel: Path, name: str) -> None:
