@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.formats.made_pdf import encrypt_pdf, make_pdf
 
-from assay.errors import MalformedFile, MissingExtra
+from assay.errors import MalformedFile, MissingExtra, NothingMeasured
 from assay.evaluation.question_generation import generate, read_corpus
 from assay.formats import document_text
 from assay.formats.anchored import read_anchored, read_notes, write_anchored
@@ -112,3 +112,19 @@ def test_without_the_reader_a_pdf_says_how_to_install_it(tmp_path: Path, monkeyp
     with pytest.raises(MissingExtra) as refused:
         tuple(read_notes(folder))
     assert "pip install 'assaykit[pdf]'" in str(refused.value.remedy)
+
+
+def test_a_folder_without_anything_readable_says_what_it_has(tmp_path: Path) -> None:
+    empty = written(tmp_path / "empty")
+    with pytest.raises(NothingMeasured, match="holds no document that Assay can read"):
+        read_corpus(empty)
+    unreadable = written(tmp_path / "unreadable", a_pdf=b"", b_html=b"<p>caf\xe9", c_png=b"x")
+    with pytest.raises(NothingMeasured, match=r"it has 1 \.png; .*a\.pdf cannot be read: .*Cannot read an empty file"):
+        read_corpus(unreadable)
+
+
+def test_a_corpus_with_a_loop_of_links_ends(tmp_path: Path) -> None:
+    folder = written(tmp_path / "docs", a_html=PAGE.encode())
+    (folder / "again").symlink_to(folder, target_is_directory=True)
+    (folder / "b.html").symlink_to(folder / "b.html")
+    assert [document.id for document in read_corpus(folder).documents] == ["a.html"]
