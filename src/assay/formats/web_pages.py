@@ -117,7 +117,7 @@ class Tag(NamedTuple):
 
 def split_page(page: str) -> Iterator[Tag | str]:
     """Tags and text of a page, in order; comments, declarations and the content of scripts are left out."""
-    place, pattern, last = 0, _TAG, page.rfind(">")
+    place, quoted, last = 0, True, page.rfind(">")
     while (begin := page.find("<", place)) >= 0 and begin < last:
         if begin > place:
             yield read_references(page[place:begin])
@@ -127,10 +127,10 @@ def split_page(page: str) -> Iterator[Tag | str]:
             if text:
                 yield text
             continue
-        match = pattern.match(page, begin)
-        if match is None and after.isascii() and (after.isalpha() or after == "/") and pattern is _TAG:
-            pattern = _PLAIN_TAG
-            match = pattern.match(page, begin)
+        match = _TAG.match(page, begin) if quoted else _PLAIN_TAG.match(page, begin)
+        if match is None and quoted and after.isascii() and (after.isalpha() or after == "/"):
+            quoted = False
+            match = _PLAIN_TAG.match(page, begin)
         if match is None:
             yield "<"
             place = begin + 1
