@@ -302,6 +302,7 @@ class _Start:
         limit = ["--most-characters", str(sample)] if sample else []
         most = ["--most", str(self.given.most)]
         self.steps.run("dataset", "generate", str(path), str(self.proposed), "--builtin", *most, *limit)
+        self.state.pop("browser", None)  # the dashboard has older proposals, if any
         self._keep(path=str(path), system=system)
         return system
 
