@@ -231,7 +231,7 @@ def test_questions_reviewed_in_the_browser_are_gone_on_with(run: Run, folder: Pa
     assert "golden: 2 questions (2 kept, 1 reworded, 1 dropped) over 2 documents." in again.out
     assert load_dataset(folder / "golden").cases[0].query == "How is the kettle made quiet?"
     shutil.rmtree(folder / "golden.proposed")
-    (folder / "docs" / "cups.md").write_text("# Cups\n\nIf the last cup is dirty, the kettle switches itself off.\n", encoding="utf-8")
+    (folder / "docs" / "cups.md").write_text("If the last cup is dirty, the kettle switches itself off.\n")
     anew = run("start", "--browser").out
     assert "$ assay dataset import golden.proposed" in anew, "the dashboard gets the new proposals"
     assert "1 of 4 questions wait" in anew
