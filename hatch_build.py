@@ -1,4 +1,4 @@
-"""Pack the bundled datasets into the wheel: their files are a tenth as large, and stay readable in the repository."""
+"""Pack bundled datasets, the style sheet and scripts into the wheel: much smaller there, plain in the repository."""
 
 from __future__ import annotations
 
@@ -8,6 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+PACKED = (
+    "datasets/*.jsonl",
+    "datasets/memory-starter/set.json",
+    "judging/certification_cases.jsonl",
+    "presentation/assets/*",
+    "server/pages/assets/*.js",
+)
+"""Files that `assay.regular_files.read_packaged_text` reads; `pyproject.toml` leaves the plain ones out."""
 
 
 class PackDatasets(BuildHookInterface[Any]):
@@ -20,18 +29,19 @@ class PackDatasets(BuildHookInterface[Any]):
         """Write the packed files before the wheel is put together; an editable install reads the plain ones."""
         if version == "editable":
             return
-        source = Path(self.root) / "src" / "assay" / "datasets"
-        for plain in sorted(source.glob("*/golden.json")):
-            self._pack(f"{plain.parent.name}/golden.json.gz", hold_documents(plain), build_data)
-        for plain in sorted(source.glob("*.jsonl")):
-            self._pack(f"{plain.name}.gz", plain.read_text(encoding="utf-8"), build_data)
+        package = Path(self.root) / "src" / "assay"
+        for plain in sorted(package.glob("datasets/*/golden.json")):
+            self._pack(f"datasets/{plain.parent.name}/golden.json.gz", hold_documents(plain), build_data)
+        for plain in sorted(place for pattern in PACKED for place in package.glob(pattern)):
+            place = plain.relative_to(package).as_posix()
+            self._pack(f"{place}.gz", plain.read_text(encoding="utf-8"), build_data)
 
     def _pack(self, name: str, text: str, build_data: dict[str, Any]) -> None:
         packed = Path(self.directory) / "packed" / name
         packed.parent.mkdir(parents=True, exist_ok=True)
         # No time and no name inside, so that the same files always give the same wheel.
         packed.write_bytes(gzip.compress(text.encode(), mtime=0))
-        build_data["force_include"][str(packed)] = f"assay/datasets/{name}"
+        build_data["force_include"][str(packed)] = f"assay/{name}"
 
 
 def hold_documents(golden: Path) -> str:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
-CHOICES = {"base": "", "memory": "[memory]", "all": "[all]"}
+CHOICES = {"base": "", "pdf": "[pdf]", "memory": "[memory]", "all": "[all]"}
 UV = Path(sys.executable).parent / "uv"
 
 

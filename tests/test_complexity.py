@@ -15,6 +15,7 @@ from bench.complexity.patterns import BOUNDED, MADE, OWN, FoundPattern, find_pat
 
 from assay.errors import AssayError
 from assay.formats.front_matter import split
+from assay.formats.web_pages import page_to_markdown
 from assay.memory.saving.agreement import TOO_LONG, compare_statements
 from assay.metrics.spec import parse_specs
 from assay.records.fields import read_toml_text
@@ -109,6 +110,34 @@ def test_letters_without_a_break_are_cut_in_linear_time(letter: str) -> None:
     """100,000 of them once took the splitter 2 s: for each passage it looked at every letter up to the next break."""
     chunker = Chunker(len, 256)
     assert confirm(lambda text: chunker.chunk("a", text), repeated(letter), 32_000, most=32_000).exponent <= ALLOWED
+
+
+BROKEN_TAGS = (
+    *(
+        "<a ",
+        "<a b='",
+        "<a ='\"",
+        '<a b="x',
+        "</a ",
+        "<!--",
+        "<![CDATA[",
+        "<?",
+        "&#9",
+        "<code>x",
+        "<ul><li>x",
+        "<pre>x",
+    ),
+    *("<div></x>", "<table><tr><td>x<td>y", "<script>", "<title>x", "<h1>x", "<main>x"),
+)
+
+
+@pytest.mark.parametrize("ending", ["", ">", "'>", '">'])
+def test_a_page_of_broken_tags_is_read_in_linear_time(ending: str) -> None:
+    """16,000 times `<a ` took the parser of the standard library 40 s."""
+    texts = {unit: lambda size, unit=unit: unit * (size // len(unit)) + ending for unit in BROKEN_TAGS}
+    steep_units = [unit for unit, make in texts.items() if screen(page_to_markdown, make, 8_000).exponent > ALLOWED]
+    sure = {unit: confirm(page_to_markdown, texts[unit], 8_000, most=128_000).exponent for unit in steep_units}
+    assert {unit: exponent for unit, exponent in sure.items() if exponent > ALLOWED} == {}
 
 
 @pytest.mark.slow

@@ -392,6 +392,7 @@ _FILES: dict[str, tuple[Work, int]] = {
     "ingest a Markdown file": (_file("ingest/a.md", _ingest), FILE),
     "ingest a reStructuredText file": (_file("ingest/a.rst", _ingest), FILE),
     "ingest a JSON file": (_file("ingest/a.json", _ingest), FILE),
+    "ingest a web page": (_file("ingest/a.html", _ingest), FILE),
     "ingest JSON lines": (_file("ingest/a.jsonl", _ingest, _json_lines(lambda line: {"text": line})), FILE),
     "import a Markdown note": (_file("notes/a.md", _import(ImportFormat.MARKDOWN)), FILE),
     "import from mem0": (_file("mem0.json", _import(ImportFormat.MEM0), _json(_mem0)), FILE),

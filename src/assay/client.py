@@ -47,7 +47,7 @@ from assay.records.analysis import (
     PromptVersions,
     SplitStanding,
 )
-from assay.records.datasets import DatasetOverview
+from assay.records.datasets import DatasetOverview, ProposedQuestions, ReviewDecision
 from assay.records.explanations import LostQueries, QueryExplanation
 from assay.records.flags import (
     FlagState,
@@ -286,6 +286,16 @@ class Client(MemoryCalls):
     def show_dataset(self, name: str) -> DatasetOverview:
         """Return what a dataset holds, counted."""
         return self._call(dataset_verbs.SHOW, name=name)
+
+    def proposals(self, name: str) -> ProposedQuestions:
+        """Return the questions that were proposed for a dataset, and what was decided about each."""
+        return self._call(dataset_verbs.PROPOSALS, name=name)
+
+    def review_proposal(
+        self, name: str, case_id: str, decision: ReviewDecision | str, *, wording: str | None = None
+    ) -> ProposedQuestions:
+        """Keep or drop a proposed question, or undo that; with `wording`, keep it in these words."""
+        return self._call(dataset_verbs.REVIEW, name=name, case_id=case_id, decision=decision, wording=wording)
 
     def metrics(self) -> MetricList:
         """Return every metric that the server can compute."""

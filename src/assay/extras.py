@@ -52,6 +52,7 @@ EXTRAS: Mapping[str, Extra] = {
     ),
     "judge": Extra(includes=("memory",)),
     "parquet": Extra(modules=("pyarrow",)),
+    "pdf": Extra(modules=("pypdf",)),
     "serve": Extra(
         modules=("fastapi", "prometheus_client", "python_multipart", "sse_starlette", "uvicorn"),
         includes=("memory",),

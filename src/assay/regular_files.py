@@ -7,8 +7,10 @@ them are refused before the first byte is read. Folders and missing files raise 
 from __future__ import annotations
 
 import errno
+import gzip
 import os
 import stat
+from importlib.resources import files
 from pathlib import Path
 from typing import BinaryIO
 
@@ -59,6 +61,14 @@ def read_regular_text(path: Path, *, largest: int = LARGEST) -> str:
     """Return the text of a UTF-8 file with a newline for every line end, as `Path.read_text` does."""
     text = read_regular(path, largest=largest).decode()
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_packaged_text(*parts: str) -> str:
+    """Return the text of a file that comes with Assay, by its path; an installed package has it packed."""
+    place = Path(str(files("assay"))).joinpath(*parts)
+    if place.is_file():
+        return place.read_text(encoding="utf-8")
+    return gzip.decompress(place.with_name(f"{parts[-1]}.gz").read_bytes()).decode()
 
 
 def _refusal(path: Path, mode: int) -> Exception:

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 from tests.cli.telling import Run
+from tests.formats.made_pdf import make_pdf
+
+from assay.formats import document_text
 
 BOUND_S = 60.0
 
@@ -47,6 +50,21 @@ def test_a_folder_is_taken_in_and_found(run: Run, docs: Path) -> None:
     assert "seconds" in told.out
     assert "docs/n1.md" in run("search", "note 1 tea").out
     assert "3 unchanged" in run("ingest", "docs").out
+
+
+def test_pdf_files_without_their_reader_are_counted_named_and_the_reader_is(
+    run: Run, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.pdf", "b.PDF"):
+        (docs / name).write_bytes(make_pdf("Tea."))
+    with monkeypatch.context() as without:
+        without.setattr(document_text, "missing_modules", lambda extra: ["pypdf"])
+        told = run("ingest", "docs")
+    assert (told.code, "5 files, 3 documents: 3 stored" in told.out) == (0, True)
+    assert "passed over: 2 no reader" in told.out
+    assert "2 PDF files were left out. Install their reader, and ingest again: pip install 'assaykit[pdf]'" in told.out
+    assert "docs/b.PDF: no reader (PDF is read by the extra 'pdf'; install it: pip install 'assaykit[pdf]')" in told.out
+    assert run("ingest", "docs", "--strict", "--json").json["fates"] == {"stored": 2, "unchanged": 3}
 
 
 def test_json_has_counts_reasons_and_times(run: Run, docs: Path) -> None:

@@ -6,17 +6,21 @@ import fcntl
 import io
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 from tests.cli.telling import Run
 
+from assay.cli.commands.serving import SERVE_DEFAULT_PORT
 from assay.cli.commands.start import MOST_CHARACTERS, QUICK, Bound, bound
 from assay.cli.question_review import review
 from assay.evaluation.datasets import load_dataset
 from assay.evaluation.labelling import LabelJournal, LabelSession, apply_labels, rewordings, standing, tasks_of
 from assay.evaluation.question_generation import generate
+from assay.evaluation.question_review import review_question
+from assay.records.datasets import ReviewDecision
 from assay.testing import FixedClock
 
 GUIDE = """# Kettle
@@ -205,3 +209,29 @@ def test_assay_itself_is_measured_by_default(run: Run, folder: Path) -> None:
     assert told.code == 0, told.err
     assert "$ assay run golden --system assay --name first" in told.out
     assert "PASS" in told.out
+
+
+def test_questions_reviewed_in_the_browser_are_gone_on_with(run: Run, folder: Path) -> None:
+    told = run("start", "docs", "--browser", *OWN)
+    assert told.code == 0, told.err
+    assert "3 of 3 questions wait for your review. Start the dashboard: assay serve" in told.out
+    address = f"http://127.0.0.1:{SERVE_DEFAULT_PORT}/evaluation/review/golden.proposed"
+    assert f"Keep, reword or drop each at {address}" in told.out
+    assert not (folder / "golden").exists()
+    proposed = load_dataset(folder / "golden.proposed")
+    # Where the dashboard keeps what people decide on its page.
+    journal = LabelJournal(folder / ".assay" / "labels" / "golden.proposed.labels.jsonl", clock=FixedClock())
+    first, second, third = (case.id for case in proposed.cases)
+    review_question(proposed, journal, "ada", first, ReviewDecision.KEEP, wording="How is the kettle made quiet?")
+    review_question(proposed, journal, "ada", second, ReviewDecision.DROP)
+    assert "1 of 3 questions wait" in run("start", "--browser").out
+    review_question(proposed, journal, "bo", third, ReviewDecision.KEEP)
+    again = run("start", "--browser")
+    assert again.code == 0, again.err
+    assert "golden: 2 questions (2 kept, 1 reworded, 1 dropped) over 2 documents." in again.out
+    assert load_dataset(folder / "golden").cases[0].query == "How is the kettle made quiet?"
+    shutil.rmtree(folder / "golden.proposed")
+    (folder / "docs" / "cups.md").write_text("If the last cup is dirty, the kettle switches itself off.\n")
+    anew = run("start", "--browser").out
+    assert "$ assay dataset import golden.proposed" in anew, "the dashboard gets the new proposals"
+    assert "1 of 4 questions wait" in anew

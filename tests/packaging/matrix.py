@@ -171,6 +171,7 @@ MEMORY_COMMANDS = (
     with_memory("variant list"),
     with_memory("variant add words assay:channels=fts5"),
     with_memory("variant remove words"),
+    with_memory("dataset review kept"),
     with_memory("judgments status"),
     with_memory("judgments list"),
     with_memory("judgments collect"),

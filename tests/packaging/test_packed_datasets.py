@@ -9,7 +9,8 @@ from zipfile import ZipFile
 
 import pytest
 
-SOURCE = Path(__file__).parents[2] / "src" / "assay" / "datasets"
+PACKAGE = Path(__file__).parents[2] / "src" / "assay"
+SOURCE = PACKAGE / "datasets"
 
 
 @pytest.mark.parametrize("name", ["agent-memory", "hotel", "vault"])
@@ -25,8 +26,18 @@ def test_a_packed_dataset_holds_the_text_of_every_document(wheel: Path, name: st
     assert packed["queries"] == plain["queries"]
 
 
-@pytest.mark.parametrize("name", ["save_scenarios.jsonl", "save_scenarios_held_out.jsonl"])
-def test_labelled_saves_are_packed_as_they_are(wheel: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        "datasets/save_scenarios.jsonl",
+        "datasets/save_scenarios_held_out.jsonl",
+        "datasets/memory-starter/set.json",
+        "judging/certification_cases.jsonl",
+        "presentation/assets/assay.css",
+        "server/pages/assets/frame.js",
+    ],
+)
+def test_other_files_are_packed_as_they_are(wheel: Path, name: str) -> None:
     with ZipFile(wheel) as files:
-        assert f"assay/datasets/{name}" not in files.namelist()
-        assert gzip.decompress(files.read(f"assay/datasets/{name}.gz")) == (SOURCE / name).read_bytes()
+        assert f"assay/{name}" not in files.namelist()
+        assert gzip.decompress(files.read(f"assay/{name}.gz")) == (PACKAGE / name).read_bytes()

@@ -223,7 +223,15 @@ class _Gardener:
                 Document(id=f"d{number}", title="Ledger", text=f"{self.canary('document')} ledger {number}")
                 for number in range(3)
             ),
-            cases=(Case(id="c1", query=f"{self.canary('case')} ledger 1", grades=(Grade(document_id="d1", grade=3),)),),
+            cases=(
+                Case(id="c1", query=f"{self.canary('case')} ledger 1", grades=(Grade(document_id="d1", grade=3),)),
+                Case(
+                    id="c2",
+                    query=f"{self.canary('case')} ledger 2",
+                    grades=(Grade(document_id="d2", grade=3),),
+                    tags=("generated",),
+                ),
+            ),
         )
         self._services.shelf(self._scope).keep_dataset(dataset, origin=name)
         wanted = {"dataset": name, "name": self.canary("run"), "metrics": ["ndcg@10"]}

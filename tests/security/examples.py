@@ -54,6 +54,8 @@ PARAMETERS: Mapping[str, Callable[[Belongings], str]] = {
 }
 ROUTES: Mapping[str, Example] = {
     "GET /api/datasets/{name}": lambda has: {"name": has.dataset},
+    "GET /api/datasets/{name}/proposals": lambda has: {"name": has.dataset},
+    "POST /api/datasets/{name}/proposals": lambda has: {"name": has.dataset},
     "GET /api/metrics/{name}": lambda _: {"name": "ndcg"},
     "GET /api/flags/{name}": lambda _: {"name": FLAG},
     "PUT /api/flags/{name}": lambda _: {"name": FLAG},
@@ -118,6 +120,7 @@ BODIES: Mapping[str, Example] = {
     "POST /api/judgments": lambda has: {
         "judgments": [{"query_id": has.query_id, "memory_id": has.memory_id, "relevance": 1}]
     },
+    "POST /api/datasets/{name}/proposals": lambda _: {"case_id": "c2", "decision": "keep"},
     "POST /api/judgments/collect": lambda _: {},
     "POST /api/judgments/grade": lambda _: {"most": 1},
     "PUT /api/variants/{name}": lambda _: {"spec": "assay:channels=fts5"},
@@ -180,6 +183,7 @@ FORMS: Mapping[str, Example] = {
     "POST /evaluation/runs/{run_id}/queries/{query_id:path}": lambda _: {"key": "2", "document": "d1"},
     "POST /evaluation/label/{dataset}/apply": lambda _: {"name": "matrix-labelled", "version": "1.0.0"},
     "POST /evaluation/label/{dataset}": lambda _: {"key": "2", "case": "c1", "document": "d1"},
+    "POST /evaluation/review/{dataset}": lambda _: {"key": "d", "case": "c2"},
 }
 TOOLS: Mapping[str, Example] = {
     "memory_search": lambda has: {"query": f"ledger {has.canary('body')}", "session_id": has.session_id},

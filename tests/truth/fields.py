@@ -16,6 +16,7 @@ from typing import Any
 
 from reliability.pipeline_faults import sound
 from tests.analysis.made import asked, session
+from tests.evaluation.labelling.proposed import propose
 from tests.truth.probing import Probe, Stage, Values, call, make_probes
 from tests.verbs import examples as given_by
 from tests.verbs.examples import Prepare
@@ -532,6 +533,18 @@ def run_named_function(engine: Any, scope: Scope, notes: Any) -> Mapping[str, st
 NOISY: dict[str, Any] = {"first": 0, "other": 7, "prepare": make_noisy_runs}
 RUNS = {
     "dataset.show": Fields(changes={"name": ("tiny", "hotel")}),
+    "dataset.proposals": Fields(prepare=propose, changes={"name": ("<asked>", "tiny")}),
+    "dataset.review": Fields(
+        fresh=True,
+        prepare=propose,
+        base={"name": "<asked>", "case_id": "g1", "decision": "keep"},
+        changes={
+            "name": ("<asked>", "tiny"),
+            "case_id": ("g1", "g2"),
+            "decision": ("keep", "drop"),
+            "wording": (None, "How long?"),
+        },
+    ),
     "file.measure": Fields(
         prepare=write_rankings,
         base={"qrels": "<qrels>", "runs": ["<part>"], "metrics": ["ndcg@2", "recall@2"]},

@@ -15,6 +15,7 @@ from typing import Any
 
 from tests.analysis.made import asked, scored
 from tests.analysis.made import session as made_session
+from tests.evaluation.labelling.proposed import propose
 from tests.traces import made as traced
 
 from assay.access import Access, Tokens
@@ -277,6 +278,38 @@ DATASETS = (
             Example(given={"name": "hotel"}, argv=("dataset", "show", "hotel")),
             Example(given={"name": "tiny@1.0.0"}, argv=("dataset", "show", "tiny@1.0.0")),
             Example(given={"name": "no-such"}, argv=("dataset", "show", "no-such")),
+        ),
+    ),
+    Examples(
+        "dataset.proposals",
+        (
+            Example(given={"name": "<asked>"}, argv=("dataset", "review", "<asked>"), prepare=propose),
+            Example(given={"name": "tiny"}, argv=("dataset", "review", "tiny")),
+            Example(given={"name": "no-such"}, argv=("dataset", "review", "no-such")),
+        ),
+    ),
+    Examples(
+        "dataset.review",
+        (
+            Example(
+                given={"name": "<asked>", "case_id": "g1", "decision": "keep", "wording": "How long?"},
+                argv=("dataset", "review", "<asked>", "g1", "--decide", "keep", "--wording", "How long?"),
+                prepare=propose,
+            ),
+            Example(
+                given={"name": "<asked>", "case_id": "g2", "decision": "drop"},
+                argv=("dataset", "review", "<asked>", "g2", "--decide", "drop"),
+                prepare=propose,
+            ),
+            Example(
+                given={"name": "<asked>", "case_id": "g1", "decision": "undo"},
+                argv=("dataset", "review", "<asked>", "g1", "--decide", "undo"),
+                prepare=propose,
+            ),
+            Example(
+                given={"name": "tiny", "case_id": "none", "decision": "keep"},
+                argv=("dataset", "review", "tiny", "none", "--decide", "keep"),
+            ),
         ),
     ),
 )

@@ -31,6 +31,7 @@ ARGUMENTS: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ("label",): (DATASET,),
     ("dataset", "check"): (DATASET,),
     ("dataset", "show"): (DATASET,),
+    ("dataset", "review"): (DATASET,),
     ("dataset", "export"): (DATASET,),
     ("dataset", "split"): (DATASET,),
     ("experiment", "run"): (DATASET,),

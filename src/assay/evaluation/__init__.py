@@ -35,6 +35,7 @@
 - `search_cases`: searches of the log as cases of a dataset.
 - `proposals`: questions proposed from documents by rule.
 - `question_generation`: questions generated from documents, by rule or by a model.
+- `question_review`: proposed questions that people keep, reword or drop.
 - `simulation`: learning from feedback, simulated.
 - `tuning`: tuning fusion on logged lists.
 """

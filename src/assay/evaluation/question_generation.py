@@ -201,7 +201,7 @@ class Generated:
     skipped: Mapping[str, int]
     """Files that are not documents, by suffix."""
     unreadable: Mapping[str, str]
-    """Documents that could not be read, by path, with the reason."""
+    """Documents that could not be read, by path, with the reason and what to do about it."""
     left_out: int
     """Documents that are not in the sample."""
 
@@ -301,7 +301,7 @@ class Corpus(NamedTuple):
     skipped: tuple[Path, ...]
     """Files that are not documents."""
     unreadable: Mapping[str, str]
-    """Documents that could not be read, by path, with the reason."""
+    """Documents that could not be read, by path, with the reason and what to do about it."""
 
     @property
     def characters(self) -> int:
@@ -319,7 +319,7 @@ def read_corpus(path: Path) -> Corpus:
         try:
             documents.append(read_note(file, root))
         except InputError as problem:
-            unreadable[file.relative_to(root).as_posix()] = problem.message
+            unreadable[file.relative_to(root).as_posix()] = f"{problem.message}. {problem.remedy}"
     if not documents:
         raise NothingMeasured(
             f"{path} holds no document that Assay can read{_describe_rest(files.skipped, unreadable)}",

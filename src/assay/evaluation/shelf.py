@@ -37,6 +37,7 @@ from assay.evaluation.labelling import (
     tasks_of,
 )
 from assay.evaluation.lookup import Lookup
+from assay.evaluation.question_review import list_proposals, review_question
 from assay.evaluation.readings import Reading
 from assay.evaluation.reporting import Report, gather
 from assay.evaluation.reporting.building import look_around
@@ -46,7 +47,7 @@ from assay.evaluation.running.live import LiveFolder, LiveRun, describe_unfinish
 from assay.private_files import make_private_folder
 from assay.records import Scope
 from assay.records.access import FileKind
-from assay.records.datasets import Dataset
+from assay.records.datasets import Dataset, ProposedQuestions, ReviewDecision
 from assay.records.values import MAX_SHORT_LABEL
 
 if TYPE_CHECKING:
@@ -239,6 +240,19 @@ class Shelf:
         tasks = tasks_of(loaded or self.load_dataset(dataset))
         return LabelSession(tasks, self._journal(dataset), self._scope.identity)
 
+    def proposals(self, dataset: str) -> ProposedQuestions:
+        """The proposed questions of a dataset, and what was decided about each."""
+        return list_proposals(self.load_dataset(dataset), self._journal(dataset).labels(), self._scope.identity)
+
+    def review(self, dataset: str, case_id: str, decision: ReviewDecision, wording: str | None) -> ProposedQuestions:
+        """Write down what the caller decides about a proposed question, with a line in the audit log."""
+        loaded, journal = self.load_dataset(dataset), self._journal(dataset)
+        self.claim_labels(dataset)
+        review_question(loaded, journal, self._scope.identity, case_id, decision, wording=wording)
+        with self._store.writing(self._scope) as work:
+            work.audit.append(f"question.{decision}", case_id, {"dataset": dataset, "wording": wording})
+        return list_proposals(loaded, journal.labels(), self._scope.identity)
+
     def grade(self, dataset: str, case_id: str, document_id: str, grade: int) -> None:
         """Write down the caller's own grade of one document for one case, whether or not the dataset grades it."""
         self.claim_labels(dataset)
@@ -273,7 +287,7 @@ class Shelf:
         return self._journal(dataset).path if self._is_own else None
 
     def _journal(self, dataset: str) -> LabelJournal:
-        file = f"{dataset.replace('@', '-')}.labels.jsonl"
+        file = name_labels(dataset)
         shared, apart = self._shared.labels / file, self._apart.labels / file
         key = file_key(shared)
         # Only one of the two is ever written: `apart` is there for whoever may not touch the shared file.
@@ -302,6 +316,11 @@ class Shelf:
     def _claim(self, kind: FileKind, name: str) -> None:
         with self._store.writing(self._scope) as work:
             work.owned_files.claim(kind, name)
+
+
+def name_labels(dataset: str) -> str:
+    """The name of the file that holds the labels of a dataset."""
+    return f"{dataset.replace('@', '-')}.labels.jsonl"
 
 
 def file_key(path: Path) -> str:

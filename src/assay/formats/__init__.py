@@ -5,6 +5,8 @@
 - `strict_json`: JSON that people edit, with line numbers and checked keys.
 - `trec`: TREC and BEIR judgments and runs.
 - `test_collections`: whole BEIR and TREC datasets.
+- `document_text`: the text of web pages and PDF files, or why there is none.
+- `web_pages`: a web page as Markdown.
 - `golden`: golden JSON, Assay's own dataset format.
 - `anchored`: cases with the places that support their answers, and a vault of notes.
 - `longmemeval`: LongMemEval datasets.

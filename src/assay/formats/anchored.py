@@ -1,22 +1,34 @@
 """Anchored cases: JSONL, one question a line with the places that support its answer, and a vault of notes beside it.
 
 The notes stand in the folder `vault` beside the file, or in one named like the file; `rel_path` is relative to it. A
-note is any document of `records.document_kinds`. It is known by its path, its title is its first heading. A question
+note is any document of `records.memory.KINDS`. It is known by its path, its title is its first heading. A question
 without an id is known by a hash of its words, so that lines may be moved.
+
+What is written of a web page or a PDF is its text, beside which nothing says how it was read: `guide.html.md` is the
+text of `guide.html` and known by that path.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from assay.errors import BadValue, InputError
+from assay.errors import BadValue, InputError, MalformedFile, MissingExtra
 from assay.formats.case_fields import anchor_fields, anchors, fact_value_fields, fact_values, turn_fields, turns
+from assay.formats.document_text import (
+    NO_READER,
+    ReadProblem,
+    document_of,
+    extract_text,
+    is_extracted,
+    most_bytes,
+    name_text_file,
+)
 from assay.formats.files import inside, write_lines
-from assay.formats.golden import read_content
+from assay.formats.golden import read_bytes, read_content
 from assay.formats.strict_json import Keys, Refuse, build_or_refuse, one_line, raise_it, read_lines, texts
 from assay.records import heading_path
 from assay.records.answers import FolderMode, GoldAnchors
@@ -25,6 +37,8 @@ from assay.records.memory import KINDS, Markup, kind_of
 
 FILE_NAME = "cases.jsonl"
 VAULT = "vault"
+MOST_NAMED = 5
+"""Notes that an error names, of those that cannot be read."""
 RANKED_UNIT = "anchor"
 _MARKDOWN_HEADING = re.compile(r"^#{1,6}[ \t]+([^\n]*)$", re.MULTILINE)
 _UNDERLINED_HEADING = re.compile(r"^(?! )(?=[^\n]*\w)([^\n]++)\n([!-/:-@\[-`{-~])\2{2,}+[ \t]*+$", re.MULTILINE)
@@ -49,7 +63,7 @@ def write_anchored(folder: Path, dataset: Dataset) -> None:
     """`cases.jsonl` and the notes under `vault`."""
     lines = [one_line(case_fields(case)) for case in dataset.cases]
     for document in dataset.documents:
-        place = inside(folder / VAULT, document.rel_path or document.id)
+        place = inside(folder / VAULT, name_text_file(document.rel_path or document.id))
         if place is None or not document.rel_path:
             raise BadValue(
                 f"document {document.id!r} has the path {document.rel_path!r}",
@@ -65,7 +79,7 @@ class NoteFiles(NamedTuple):
     taken: tuple[Path, ...]
     """Documents, in the order of their paths."""
     skipped: tuple[Path, ...]
-    """Files that are not documents (`records.document_kinds`)."""
+    """Files that are not documents (`records.memory.KINDS`)."""
 
 
 def list_notes(root: Path) -> NoteFiles:
@@ -87,22 +101,54 @@ def read_notes(root: Path) -> Iterator[Document]:
     """Every note of a vault, in the order of their paths."""
     if not root.is_dir():
         raise InputError(f"{root} is not a folder of notes", remedy="Name the folder that holds the vault.")
+    problems: list[InputError] = []
     for path in list_notes(root).taken:
-        yield read_note(path, root)
+        try:
+            yield read_note(path, root)
+        except InputError as problem:
+            problems.append(problem)
+    if problems:
+        raise _join(problems)
+
+
+def _join(problems: Sequence[InputError]) -> InputError:
+    """One error about every note that cannot be read: a dataset is read whole, or not at all."""
+    first, more = problems[0], len(problems) - 1
+    if not more:
+        return first
+    others = "; ".join(problem.message for problem in problems[1:MOST_NAMED])
+    rest = f"; and {len(problems) - MOST_NAMED:,} more" if len(problems) > MOST_NAMED else ""
+    return type(first)(f"{first.message}; {others}{rest}", remedy=first.remedy)
 
 
 def read_note(path: Path, root: Path) -> Document:
     """One note of a vault, known by its path below the root."""
-    rel_path = path.relative_to(root).as_posix()
-    text, kind = read_content(path), KINDS[path.suffix.lower()]
+    document, rel_path = document_of(path), path_in_vault(path, root)
+    text, kind = _read_text(path), KINDS[document.suffix.lower()]
     return Document(
         id=rel_path,
         text=text,
-        title=_title(text, path, kind.markup),
+        title=_title(text, document, kind.markup),
         format=kind.format,
         rel_path=rel_path,
         folder=_folder(rel_path),
     )
+
+
+def path_in_vault(path: Path, root: Path) -> str:
+    """What a note is known by: its path below the root; that of the web page or PDF whose text it holds."""
+    return document_of(path).relative_to(root).as_posix()
+
+
+def _read_text(path: Path) -> str:
+    if not is_extracted(path):
+        return read_content(path)
+    found = extract_text(read_bytes(path, largest=most_bytes(path)), path)
+    if isinstance(found, ReadProblem):
+        kind = MissingExtra if found.reason == NO_READER else MalformedFile
+        remedy = f"{found.remedy.rstrip('.')}, or move the file out of the folder."
+        raise kind(f"{path} cannot be read: {found.detail}", remedy=remedy)
+    return found
 
 
 def case(value: Any) -> Case:

@@ -35,7 +35,7 @@ from assay.records.answers import EquivalenceClasses, FolderMode
 from assay.records.datasets import Case, Dataset, Document, Grade, SessionContext
 from assay.records.evidence import JudgmentSource
 from assay.records.memory import Edge, Format, Tier
-from assay.regular_files import read_regular
+from assay.regular_files import LARGEST, read_regular
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,9 +100,15 @@ def name_file(document: Document, taken: set[str]) -> str:
 def read_content(path: Path) -> str:
     """The text of a file, byte for byte."""
     try:
-        return read_regular(path).decode()
+        return read_bytes(path).decode()
     except UnicodeDecodeError as problem:
         raise MalformedFile(f"{path} is not UTF-8 at byte {problem.start:,}", remedy="Save it as UTF-8.") from problem
+
+
+def read_bytes(path: Path, *, largest: int = LARGEST) -> bytes:
+    """The bytes of a file that a user named."""
+    try:
+        return read_regular(path, largest=largest)
     except OSError as problem:
         reason = problem.strerror or str(problem)
         raise InputError(f"{path} cannot be read: {reason}", remedy="Check the path and its permissions.") from problem

@@ -23,7 +23,8 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from assay.errors import BadValue, InputError, MalformedFile
-from assay.formats.anchored import VAULT, list_notes, read_note
+from assay.formats.anchored import VAULT, list_notes, path_in_vault, read_notes
+from assay.formats.document_text import name_text_file
 from assay.formats.files import inside, write_lines
 from assay.formats.strict_json import Placed, Refuse, raise_it, read_text
 from assay.records.datasets import Case, Dataset, Document, Grade
@@ -71,11 +72,11 @@ def read_question_table(
     own = path.resolve().name if path.is_dir() else path.name.split(".")[0]
     folder = docs or _docs_beside(file)
     files = list_notes(folder)
-    place = _Places([note.relative_to(folder).as_posix() for note in files.taken], folder)
+    place = _Places([path_in_vault(note, folder) for note in files.taken], folder)
     cases = tuple(_cases(file, place, refuse))
     return Dataset(
         name=name or own,
-        documents=tuple(read_note(note, folder) for note in files.taken),
+        documents=tuple(read_notes(folder)),
         cases=cases,
         highest_grade=1,
         relevance_level=1,
@@ -94,7 +95,7 @@ def write_question_table(path: Path, dataset: Dataset) -> None:
         )
     for document in dataset.documents:
         name = _file_of(document)
-        place = inside(path / DOCUMENTS, name)
+        place = inside(path / DOCUMENTS, name_text_file(name))
         if place is None:
             raise BadValue(
                 f"document {document.id!r} would be written to {name!r}",
@@ -246,7 +247,8 @@ class _Places:
     def _missing(self, name: str, asked: str, row: Placed) -> MalformedFile:
         if (self._folder / asked).is_file():
             return row.error(
-                f"{name!r} is not a document that Assay reads", "Give a text: Markdown, reStructuredText, .txt or JSON."
+                f"{name!r} is not a document that Assay reads",
+                "Give Markdown, reStructuredText, .txt, HTML, PDF or JSON.",
             )
         near = difflib.get_close_matches(asked, self._paths, n=1, cutoff=0.4) or difflib.get_close_matches(
             PurePosixPath(asked).name, [PurePosixPath(path).name for path in self._paths], n=1, cutoff=0.4

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +21,7 @@ from assay.errors import BadValue, MalformedFile
 from assay.hashing import content_hash
 from assay.records.fields import one_of
 from assay.records.judging import JudgeInput, RubricKind
-from assay.regular_files import read_regular_text
+from assay.regular_files import read_packaged_text, read_regular_text
 from assay.text.terms import words
 
 FILE = "certification_cases.jsonl"
@@ -89,7 +88,7 @@ ATTACKS = ("order to the judge", "forged praise", "heap of words", "copy of the 
 
 def bundled_cases() -> list[CertificationCase]:
     """Every case that comes with Assay."""
-    text = files(__package__).joinpath(FILE).read_text(encoding="utf-8")
+    text = read_packaged_text("judging", FILE)
     lines = [json.loads(line) for line in text.splitlines()]
     return [case for number, line in enumerate(lines) for case in _cases_of(number, line, lines)]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from markupsafe import Markup
 
 from assay.presentation import wording
 from assay.presentation.markdown import render_markdown
+from assay.regular_files import read_packaged_text
 
 # --- Style sheet and scripts ---
 
@@ -29,7 +29,7 @@ SHARED = frozenset({STYLE, CHARTS})
 @cache
 def read_shared(name: str) -> str:
     """Return one of the shared files."""
-    return files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
+    return read_packaged_text("presentation", "assets", name)
 
 
 # --- The Jinja environment ---

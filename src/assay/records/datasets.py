@@ -4,6 +4,7 @@
 - The question of a case within a conversation.
 - Datasets in numbers.
 - Labels of people: how far they agree, and datasets written with them.
+- Proposed questions, and what people decide about them.
 """
 
 from __future__ import annotations
@@ -463,3 +464,60 @@ class AppliedLabels:
     """Labels of cases that the dataset does not have."""
     reworded: int = 0
     """Cases whose question was put in other words."""
+
+
+# --- Proposed questions, and what people decide about them ---
+
+
+class ReviewDecision(StrEnum):
+    """What a person says of a proposed question."""
+
+    KEEP = "keep"
+    DROP = "drop"
+    UNDO = "undo"
+    """Take one's own last decision about it back."""
+
+
+class ReviewState(StrEnum):
+    """What became of a proposed question so far."""
+
+    OPEN = "open"
+    """Nobody decided yet."""
+    KEPT = "kept"
+    DROPPED = "dropped"
+    UNREAD = "kept unread"
+    """Kept by a program; no person has read it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReviewedQuestion:
+    """A proposed question, and what was decided about it."""
+
+    case_id: str
+    question: str
+    """As it is asked from now on."""
+    proposed: str
+    """As it was proposed."""
+    answer: str
+    rel_path: str
+    """The document that answers it."""
+    heading_path: str
+    quotes: tuple[str, ...]
+    """What the document says there."""
+    state: ReviewState
+    reviewed_by: str
+    """Who decided last; empty: nobody."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProposedQuestions:
+    """The proposed questions of a dataset, and how far their review is."""
+
+    dataset: str
+    questions: tuple[ReviewedQuestion, ...]
+    kept: int
+    """Those that nobody has read included."""
+    dropped: int
+    left: int
+    last: str
+    """The case that the caller decided last; empty: none."""

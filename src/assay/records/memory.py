@@ -408,6 +408,11 @@ KINDS = {
     ".rst": DocumentKind(Format.TEXT, Markup.RESTRUCTURED_TEXT),
     ".txt": DocumentKind(Format.TEXT, Markup.NONE),
     ".json": DocumentKind(Format.JSON, Markup.NONE),
+    # Their text is extracted first (`assay.formats.document_text`): Markdown of a web page, plain text of a PDF.
+    ".html": DocumentKind(Format.MARKDOWN, Markup.MARKDOWN),
+    ".htm": DocumentKind(Format.MARKDOWN, Markup.MARKDOWN),
+    ".xhtml": DocumentKind(Format.MARKDOWN, Markup.MARKDOWN),
+    ".pdf": DocumentKind(Format.TEXT, Markup.NONE),
 }
 """Documents by suffix."""
 RECORDS = frozenset({".jsonl", ".ndjson"})

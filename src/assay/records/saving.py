@@ -399,7 +399,7 @@ class Skip:
     place: str
     reason: str
     """One of `hidden`, `kind`, `outside`, `link`, `unreadable`, `binary`, `encoding`, `empty`, `size`, `json`,
-    `record`, `refused`."""
+    `record`, `refused`, `encrypted`, `broken`, `no reader` (an extra that reads it is not installed)."""
     detail: str
     line: int | None = None
     """Of the file, where one line is at fault."""

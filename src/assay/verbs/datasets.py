@@ -1,4 +1,4 @@
-"""Verbs on datasets: which there are, and what one holds."""
+"""Verbs on datasets: which there are, what one holds, and the review of questions that were proposed for it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Annotated
 from pydantic import Field
 
 from assay.access import acts
-from assay.records.datasets import DatasetOverview, ListedDataset
-from assay.verbs.fields import NO_PATH
+from assay.records.datasets import DatasetOverview, ListedDataset, ProposedQuestions, ReviewDecision
+from assay.verbs.fields import LONGEST_QUERY, NO_PATH
 from assay.verbs.verb import Caller, Family, HttpRoute, Request, Verb
 
 
@@ -24,6 +24,20 @@ class ShowDatasetRequest(Request):
         str,
         Field(min_length=1, max_length=200, pattern=NO_PATH, description="A dataset's name, such as hotel or docs@1."),
     ]
+
+
+class ListProposalsRequest(ShowDatasetRequest):
+    """Which dataset."""
+
+
+class ReviewQuestionRequest(ShowDatasetRequest):
+    """Which question, and what is decided about it."""
+
+    case_id: Annotated[str, Field(min_length=1, max_length=500, description="The question's id, as the list has it.")]
+    decision: Annotated[ReviewDecision, Field(description="Keep it, drop it, or undo one's own last decision.")]
+    wording: Annotated[
+        str | None, Field(max_length=LONGEST_QUERY, description="Keep the question in these words; left out: as it is.")
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,6 +59,16 @@ def show(caller: Caller, request: ShowDatasetRequest) -> DatasetOverview:
     from assay.evaluation.datasets.contents import show as count  # noqa: PLC0415 - numpy only when asked for
 
     return count(caller.shelf.load_dataset(request.name))
+
+
+def list_proposals(caller: Caller, request: ListProposalsRequest) -> ProposedQuestions:
+    """List the questions that were proposed for a dataset, and what was decided about each."""
+    return caller.shelf.proposals(request.name)
+
+
+def review(caller: Caller, request: ReviewQuestionRequest) -> ProposedQuestions:
+    """Keep, reword or drop a proposed question, or take that back."""
+    return caller.shelf.review(request.name, request.case_id, request.decision, request.wording)
 
 
 LIST = Verb(
@@ -70,4 +94,27 @@ SHOW = Verb(
     client="show_dataset",
 )
 
-FAMILY = Family(name="datasets", verbs=(LIST, SHOW))
+PROPOSALS = Verb(
+    name="dataset.proposals",
+    summary="List the questions that were proposed for a dataset, and what was decided about each.",
+    act=acts.LABEL_READ,
+    request=ListProposalsRequest,
+    result=ProposedQuestions,
+    call=list_proposals,
+    http=HttpRoute("GET", "/api/datasets/{name}/proposals", (404,)),
+    command="dataset review",
+    client="proposals",
+)
+REVIEW = Verb(
+    name="dataset.review",
+    summary="Keep, reword or drop a proposed question, or take that back.",
+    act=acts.LABEL_WRITE,
+    request=ReviewQuestionRequest,
+    result=ProposedQuestions,
+    call=review,
+    http=HttpRoute("POST", "/api/datasets/{name}/proposals", (404,)),
+    command="dataset review --decide",
+    client="review_proposal",
+)
+
+FAMILY = Family(name="datasets", verbs=(LIST, SHOW, PROPOSALS, REVIEW))

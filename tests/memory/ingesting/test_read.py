@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.formats.made_pdf import encrypt_pdf, make_pdf
 
+from assay.evaluation.question_generation import read_corpus
+from assay.formats.document_text import LARGEST_PDF
 from assay.memory.ingesting.files import LIMIT, read_file, walk
 from assay.records import Draft, Format, Tier
 from assay.records.saving import Skip
@@ -116,12 +119,52 @@ def test_what_is_no_text_is_passed_over_with_the_reason(tmp_path: Path, content:
     assert told in one.detail
 
 
-def test_a_file_of_fifty_megabytes_is_named_with_the_limit(tmp_path: Path) -> None:
-    with (tmp_path / "big.txt").open("wb") as file:
+@pytest.mark.parametrize("name", ["big.txt", "big.html"])
+def test_a_file_of_fifty_megabytes_is_named_with_the_limit(tmp_path: Path, name: str) -> None:
+    with (tmp_path / name).open("wb") as file:
         file.truncate(50_000_000)
-    (one,) = read_file(walk([tmp_path / "big.txt"], root=tmp_path).files[0])
+    (one,) = read_file(walk([tmp_path / name], root=tmp_path).files[0])
     assert isinstance(one, Skip)
     assert (one.reason, f"{LIMIT:,}" in one.detail, "50,000,000" in one.detail) == ("size", True, True)
+
+
+def test_a_web_page_becomes_markdown_with_its_title(tmp_path: Path) -> None:
+    one = draft(
+        tmp_path, "guide/Leave.HTM", b"<meta charset=latin1><title>Leave</title><h2>Caf\xe9</h2><nav>Home</nav>At 9."
+    )
+    assert (one.title, one.format, one.rel_path) == ("Leave", Format.MARKDOWN, "guide/Leave.HTM")
+    assert one.body == "# Leave\n\n## Café\n\nAt 9.\n"
+    assert draft(tmp_path, "a.xhtml", "<p>no title</p>").title == "a"
+    assert skip(tmp_path, "app.html", "<div id=root></div>").reason == "empty"
+    assert "byte 6; save it as UTF-8" in skip(tmp_path, "a.html", b"<p>caf\xe9").detail
+
+
+def test_a_pdf_becomes_its_text_and_others_are_named_with_the_reason(tmp_path: Path) -> None:
+    whole = make_pdf("The badge is valid.")
+    one = draft(tmp_path, "Report.PDF", whole)
+    assert (one.title, one.format, one.body) == ("Report", Format.TEXT, "The badge is valid.\n")
+    found = {name: skip(tmp_path, "a.pdf", content) for name, content in {
+        "encrypted": encrypt_pdf(whole, "secret"), "empty": make_pdf(""), "broken": whole[:200]
+    }.items()}  # fmt: skip
+    assert {name: skipped.reason for name, skipped in found.items()} == {name: name for name in found}
+    assert found["empty"].detail.endswith("probably scanned; recognise the text (OCR) first")
+
+
+def test_a_large_pdf_is_named_with_its_own_limit(tmp_path: Path) -> None:
+    with (tmp_path / "big.pdf").open("wb") as file:
+        file.truncate(LARGEST_PDF + 1)
+    (one,) = read_file(walk([tmp_path / "big.pdf"], root=tmp_path).files[0])
+    assert isinstance(one, Skip)
+    assert (one.reason, "at most 100,000,000 are read" in one.detail) == ("size", True)
+
+
+@pytest.mark.slow
+def test_ten_thousand_pages_are_read(tmp_path: Path) -> None:
+    for number in range(10_000):
+        (tmp_path / f"{number}.html").write_text(f"<title>Page {number}</title><p>Text of page {number}.")
+    drafts = [one for file in walk([tmp_path], root=tmp_path).files for one in read_file(file)]
+    assert len({one.title for one in drafts if isinstance(one, Draft)}) == len(drafts) == 10_000
+    assert len(read_corpus(tmp_path).documents) == 10_000
 
 
 @pytest.mark.parametrize(
@@ -204,7 +247,7 @@ def test_a_line_that_is_too_long_is_passed_over_and_the_next_is_read(tmp_path: P
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
-@given(content=st.binary(max_size=200), name=st.sampled_from(["a.md", "a.txt", "a.json", "a.jsonl"]))
+@given(content=st.binary(max_size=200), name=st.sampled_from(["a.md", "a.txt", "a.json", "a.jsonl", "a.html", "a.pdf"]))
 def test_no_content_of_a_file_raises(tmp_path: Path, content: bytes, name: str) -> None:
     for one in read(tmp_path, name, content):
         assert isinstance(one, Draft) or one.detail

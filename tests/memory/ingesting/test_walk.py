@@ -51,11 +51,11 @@ def test_the_root_is_the_working_folder_unless_named(root: Path, monkeypatch: py
 
 
 def test_other_kinds_and_hidden_names_are_passed_over_with_the_reason(root: Path) -> None:
-    put(root, "a.md", "b.py", ".git/config.md", ".hidden.md")
+    put(root, "a.md", "b.py", ".git/config.md", ".hidden.md", "c.HTML", "d.htm", "e.xhtml", "f.Pdf")
 
     walked = walk([root], root=root)
 
-    assert names(walked) == ["a.md"]
+    assert names(walked) == ["a.md", "c.HTML", "d.htm", "e.xhtml", "f.Pdf"]
     assert reasons(walked) == {"b.py": "kind", ".git": "hidden", ".hidden.md": "hidden"}
     assert not any(one.fault for one in walked.skipped)
 

@@ -2,6 +2,7 @@
 
 - `assay dataset build` and `assay dataset generate`: datasets from the query log, and from a user's documents.
 - `assay dataset from-traces`: cases of traces of production traffic.
+- `assay dataset review`: in `label`, whose kind of work it is.
 - `assay dataset import|export|check|split|show|list`: golden datasets in and out, and whether they can be trusted.
 """
 
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay import wiring
+from assay.cli.commands.label import register_review
 from assay.cli.dataset_tables import (
     check_as_json,
     check_lines,
@@ -50,6 +52,7 @@ from assay.formats.grid import grid
 from assay.records.access import FileKind
 from assay.records.datasets import Dataset
 from assay.records.fields import one_of
+from assay.records.memory import count_by_kind
 from assay.records.traces import TraceCases
 from assay.verbs import datasets as dataset_verbs
 from assay.verbs import traces as trace_verbs
@@ -280,6 +283,18 @@ def _kinds(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
 
 
+_UNREAD_SHOWN = 5
+
+
+def _unread_lines(unreadable: Mapping[str, str]) -> Iterator[str]:
+    if unreadable:
+        yield f"Documents left out, because they cannot be read: {_kinds(count_by_kind(unreadable))}."
+    for path, reason in list(unreadable.items())[:_UNREAD_SHOWN]:
+        yield f"Not read: {path}: {reason}"
+    if len(unreadable) > _UNREAD_SHOWN:
+        yield f"Not read: {len(unreadable) - _UNREAD_SHOWN:,} more; --json has them all"
+
+
 def _generation_lines(found: Generated, to: Path) -> Iterator[str]:
     cases, documents = len(found.dataset.cases), len(found.dataset.documents)
     yield f"{cases:,} questions from {documents:,} documents, by {found.source.replace(':', ' ')}: {to}"
@@ -288,8 +303,7 @@ def _generation_lines(found: Generated, to: Path) -> Iterator[str]:
     yield f"Documents read: {_kinds(found.taken)}."
     if found.skipped:
         yield f"Files skipped, because Assay does not read them as documents: {_kinds(found.skipped)}."
-    for path, reason in list(found.unreadable.items())[:5]:
-        yield f"Not read: {path}: {reason}"
+    yield from _unread_lines(found.unreadable)
     if found.left_out:
         yield f"Documents that are not in the sample: {found.left_out:,}."
     if found.thrown_away:
@@ -371,6 +385,7 @@ def register(app: typer.Typer) -> None:
     _register_files(group)
     _register_looks(group)
     register_build(group)
+    register_review(group)
 
 
 def _register_files(group: typer.Typer) -> None:

@@ -21,6 +21,8 @@ from assay import wiring
 from assay.cli.progress import has_terminal, show_progress
 from assay.cli.surface import Surface, command
 from assay.cli.work import ClusterOption, ProcessesOption, open_executor
+from assay.extras import install_command
+from assay.formats.document_text import NO_READER
 from assay.formats.grid import grid
 from assay.records.saving import ExportFormat, ImportFormat, ImportReport, IngestReport
 from assay.verbs import documents
@@ -213,6 +215,8 @@ def _format_ingest(report: IngestReport) -> Iterator[str]:
         yield f"{report.masked:,} secrets masked"
     if reasons := report.skipped.reasons:
         yield "passed over: " + ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
+    if unread := report.skipped.reasons.get(NO_READER):
+        yield f"{unread:,} PDF files were left out. Install their reader, and ingest again: {install_command('pdf')}"
     yield from (f"  {fault}" for fault in report.faults[:FAULTS_SHOWN])
     if len(report.faults) > FAULTS_SHOWN:
         yield f"  and {len(report.faults) - FAULTS_SHOWN:,} more; --json has them all"

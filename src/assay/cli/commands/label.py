@@ -1,4 +1,7 @@
-"""`assay label`: one question and one candidate at a time, a key for each grade, every key kept at once."""
+"""`assay label`: one question and one candidate at a time, a key for each grade, every key kept at once.
+
+`assay dataset review`: the review of proposed questions of an imported dataset, as the dashboard shows it.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from assay import wiring
 from assay.cli.keys import keys_of, read_line
 from assay.cli.surface import Surface, command
 from assay.clock import SystemClock
+from assay.errors import InputError
 from assay.evaluation.datasets import load_dataset
 from assay.evaluation.labelling import (
     FILE_NAME,
@@ -29,8 +33,9 @@ from assay.evaluation.labelling import (
     tasks_of,
 )
 from assay.formats.grid import grid
-from assay.records.datasets import AgreementReport, AppliedLabels
+from assay.records.datasets import AgreementReport, AppliedLabels, ProposedQuestions, ReviewDecision
 from assay.records.evaluations import Agreement
+from assay.verbs import datasets as dataset_verbs
 from assay.verbs import files
 
 WhatArgument = Annotated[
@@ -46,6 +51,12 @@ AgreementOption = Annotated[bool, typer.Option("--agreement", help="Say how far 
 ApplyOption = Annotated[
     Path | None, typer.Option("--apply", metavar="TO", help="Write the dataset with the labels in it.")
 ]
+ReviewNameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The name of an imported dataset.")]
+CaseArgument = Annotated[str | None, typer.Argument(metavar="CASE", help="The question; left out: list all of them.")]
+DecideOption = Annotated[
+    ReviewDecision | None, typer.Option("--decide", help="Keep it, drop it, or undo your last decision about it.")
+]
+WordingOption = Annotated[str | None, typer.Option("--wording", metavar="TEXT", help="Keep it in these words.")]
 _HELP = (
     "0 not relevant   1 on the subject   2 a part of the answer   3 the answer   e reword   s skip   u undo   q quit"
 )
@@ -79,6 +90,40 @@ def register(app: typer.Typer) -> None:
             _label(surface, session)
             told = {"labels": str(journal.path), "annotator": who, "done": session.done, "of": session.total}
             surface.result(told, f"{session.done:,} of {session.total:,} pairs are labelled by {who}: {journal.path}")
+
+
+def register_review(group: typer.Typer) -> None:
+    """Add `assay dataset review`."""
+
+    @command(group, "review")
+    def review(
+        surface: Surface,
+        name: ReviewNameArgument,
+        case: CaseArgument = None,
+        decide: DecideOption = None,
+        wording: WordingOption = None,
+    ) -> None:
+        """List the questions that were proposed for a dataset, or keep, reword or drop one of them."""
+        if (case is None) != (decide is None) or (wording is not None and decide is None):
+            raise InputError(
+                "a question and a decision belong together",
+                remedy="Give both: assay dataset review NAME CASE --decide keep; or neither, to list the questions.",
+            )
+        if case is None or decide is None:
+            found = surface.call(dataset_verbs.PROPOSALS, name=name)
+            surface.show(dataset_verbs.PROPOSALS, found, "\n".join(_proposal_lines(found)))
+            return
+        found = surface.call(dataset_verbs.REVIEW, name=name, case_id=case, decision=decide, wording=wording)
+        question = next(question for question in found.questions if question.case_id == case)
+        text = f"{question.state.value}: {question.question}\n{found.left:,} of {len(found.questions):,} are left."
+        surface.show(dataset_verbs.REVIEW, found, text)
+
+
+def _proposal_lines(found: ProposedQuestions) -> Iterator[str]:
+    total = len(found.questions)
+    yield f"{total:,} proposed questions: {found.kept:,} kept, {found.dropped:,} dropped, {found.left:,} left"
+    rows = [(question.case_id, question.state.value, question.question) for question in found.questions]
+    yield from grid(rows, indent="  ")
 
 
 def _tasks(surface: Surface, what: str) -> list[Task]:

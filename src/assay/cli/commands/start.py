@@ -17,8 +17,10 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
+from urllib.parse import quote
 
 import typer
 
@@ -41,7 +43,9 @@ from assay.evaluation.labelling import (
     tasks_of,
 )
 from assay.evaluation.question_generation import read_corpus
+from assay.evaluation.question_review import UNREAD
 from assay.evaluation.running.files import DEFAULT_RUNS, RunFolder, find_run
+from assay.evaluation.shelf import name_labels
 from assay.extras import need_extra
 from assay.formats.anchored import FILE_NAME
 from assay.formats.files import write_lines
@@ -49,6 +53,7 @@ from assay.private_files import open_private
 from assay.records.datasets import Dataset
 from assay.records.memory import count_by_kind
 from assay.systems.registry import parse_spec
+from assay.wiring.systems import file_places
 
 CHARACTERS_A_CHUNK = 630
 CHUNKS_A_SECOND = 15
@@ -58,10 +63,10 @@ SECONDS = 240
 MOST_CHARACTERS = SECONDS * CHUNKS_A_SECOND * CHARACTERS_A_CHUNK
 QUICK = "assay:embedder.kind=none"
 """Assay without vectors: full text alone, which needs no embedding."""
+DASHBOARD = "http://127.0.0.1:8710"
+"""Where `assay serve` listens unless it is told otherwise; a test compares both."""
 RUN_NAME = "first"
 BASELINE = "baseline.json"
-UNREAD = "nobody"
-"""Under whose name proposals are kept that nobody has read."""
 
 PathArgument = Annotated[
     Path | None,
@@ -77,6 +82,9 @@ SystemOption = Annotated[
 ]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing: keep every proposed question unread.")]
 MostOption = Annotated[int, typer.Option("--most", metavar="N", help="Questions to propose at most.")]
+BrowserOption = Annotated[
+    bool, typer.Option("--browser", help="Review the questions in the browser: print where, and go on another time.")
+]
 WholeOption = Annotated[bool, typer.Option("--whole", help="Read every document, however long it takes.")]
 
 
@@ -93,17 +101,21 @@ def register(app: typer.Typer) -> None:
         yes: YesOption = False,
         most: MostOption = 30,
         whole: WholeOption = False,
+        browser: BrowserOption = False,
     ) -> None:
         """Go from your documents to questions, a dataset, a first run, a baseline and a gate; goes on where it was."""
-        if not yes and (surface.common.json or not sys.stdin.isatty()):
+        ask = not yes and not browser
+        if ask and (surface.common.json or not sys.stdin.isatty()):
             raise InputError(
                 "questions cannot be reviewed here: standard input is not a terminal, or --json was given",
-                remedy="Give --yes to keep every proposed question unread, or run it in a terminal.",
+                remedy="Give --yes to keep every proposed question unread, --browser to review them there, "
+                "or run it in a terminal.",
             )
         given = StartOptions(path=path, docs=docs, to=to, system=system, most=most, whole=whole)
+        way = Review.TERMINAL if ask else Review.NONE if yes else Review.BROWSER
         with _only_one(to):
             try:
-                code = _Start(surface, given.over(_read_state(to)), ask=not yes).run()
+                code = _Start(surface, given.over(_read_state(to)), way).run()
             except KeyboardInterrupt:
                 sys.stderr.write(f"\nEverything up to here is kept. Go on with: {_again(to)}\n")
                 raise
@@ -112,6 +124,15 @@ def register(app: typer.Typer) -> None:
 
 
 # --- What is measured ---
+
+
+class Review(StrEnum):
+    """How proposed questions are reviewed."""
+
+    TERMINAL = "terminal"
+    BROWSER = "browser"
+    NONE = "none"
+    """Those that nobody reviewed are kept unread."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -221,10 +242,11 @@ def _again(to: Path) -> str:
 class _Start:
     """One start, step by step."""
 
-    def __init__(self, surface: Surface, given: StartOptions, *, ask: bool) -> None:
+    def __init__(self, surface: Surface, given: StartOptions, way: Review) -> None:
         self.surface = surface
         self.given = given
-        self.ask = ask
+        self.way = way
+        self.ask = way is Review.TERMINAL
         self.steps = Steps(surface)
         self.state: dict[str, Any] = _read_state(given.to)
         self.to = given.to
@@ -280,6 +302,7 @@ class _Start:
         limit = ["--most-characters", str(sample)] if sample else []
         most = ["--most", str(self.given.most)]
         self.steps.run("dataset", "generate", str(path), str(self.proposed), "--builtin", *most, *limit)
+        self.state.pop("browser", None)  # the dashboard has older proposals, if any
         self._keep(path=str(path), system=system)
         return system
 
@@ -321,10 +344,15 @@ class _Start:
     def _review(self) -> bool:
         """Let the person keep, reword or drop each question; False: to be gone on with later."""
         dataset = load_dataset(self.proposed)
-        journal = LabelJournal(self.proposed / LABELS, clock=SystemClock())
-        if not self.ask:
+        if self.way is Review.BROWSER and "browser" not in self.state:
+            self.steps.run("dataset", "import", str(self.proposed), "--name", self.proposed.name, "--replace")
+            self._keep(browser=self.proposed.name)
+        journal = LabelJournal(self._labels, clock=SystemClock())
+        if self.way is Review.NONE:
             _keep_unread(dataset, journal)
             return True
+        if self.way is Review.BROWSER:
+            return self._is_reviewed(dataset, journal)
         cases = {case.id: case for case in dataset.cases}
         session = LabelSession(tasks_of(dataset), journal, self.surface.settings.principal)
         if session.current is None:
@@ -341,9 +369,30 @@ class _Start:
         self.surface.note(f"Measure with the {kept} questions kept so far?  y yes   n not yet")
         return self._key("yn") == "y"
 
+    @property
+    def _labels(self) -> Path:
+        """Where decisions are kept: beside the proposals, or where the dashboard keeps them once it was asked for."""
+        name = self.state.get("browser")
+        if name is None:
+            return self.proposed / LABELS
+        return file_places(self.surface.settings).shared.labels / name_labels(str(name))
+
+    def _is_reviewed(self, dataset: Dataset, journal: LabelJournal) -> bool:
+        """Whether the review in the browser is done; says where it goes on otherwise."""
+        counts = _count(journal, dataset)
+        left = counts["proposed"] - counts["kept"] - counts["dropped"] + counts["unread"]
+        if not left:
+            return True
+        self.surface.note(
+            f"\n{left} of {counts['proposed']} questions wait for your review. Start the dashboard: assay serve\n"
+            f"Keep, reword or drop each at {DASHBOARD}/evaluation/review/{quote(self.proposed.name)}\n"
+            f"Then go on with: {_again(self.to)} --browser"
+        )
+        return False
+
     def _apply(self) -> bool:
         """Write the dataset of the questions that were kept; False: none was."""
-        labels, cases = self.proposed / LABELS, self.to / FILE_NAME
+        labels, cases = self._labels, self.to / FILE_NAME
         journal = LabelJournal(labels, clock=SystemClock())
         _give_way(journal)
         counts = _count(journal, load_dataset(self.proposed))
@@ -354,7 +403,8 @@ class _Start:
                 f"{self.proposed} and start again.",
             )
         if not cases.is_file() or cases.stat().st_mtime_ns < labels.stat().st_mtime_ns:
-            self.steps.run("label", str(self.proposed), "--apply", str(self.to))
+            elsewhere = [] if labels.parent == self.proposed else ["--labels", str(labels)]
+            self.steps.run("label", str(self.proposed), *elsewhere, "--apply", str(self.to))
         self._keep(**counts)
         return True
 

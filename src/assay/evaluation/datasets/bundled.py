@@ -15,11 +15,9 @@ literally or not at all.
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from dataclasses import dataclass, field
-from importlib import resources
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +26,7 @@ from assay.evaluation.datasets.checks import Finding, error
 from assay.records import Draft, SaveDecision
 from assay.records.datasets import Case, Dataset, Document
 from assay.records.saving import UPDATES, SaveTask, Scenario
+from assay.regular_files import read_packaged_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -42,12 +41,7 @@ FILES = {"development": "save_scenarios.jsonl", "held out": "save_scenarios_held
 
 def load_scenarios(which: str = "development") -> list[Scenario]:
     """One of the sets of `FILES`, in order."""
-    place = resources.files("assay").joinpath("datasets", FILES[which])
-    if place.is_file():
-        text = place.read_text(encoding="utf-8")
-    else:  # an installed package has it packed
-        packed = resources.files("assay").joinpath("datasets", f"{FILES[which]}.gz")
-        text = gzip.decompress(packed.read_bytes()).decode()
+    text = read_packaged_text("datasets", FILES[which])
     return [_scenario(json.loads(line)) for line in text.splitlines()]
 
 

@@ -1,7 +1,7 @@
 """Find files and read them into drafts.
 
 - Walk: every file below the named paths, once, in order, and none outside the root.
-- Read: Markdown, plain text and JSON as one document, JSONL as one document per line, a chat as one per turn.
+- Read: Markdown, text, JSON, web pages and PDF as one document, JSONL as one per line, a chat as one per turn.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 from assay.errors import InputError
 from assay.formats import front_matter
 from assay.formats.conversations import read_chats
+from assay.formats.document_text import ReadProblem, extract_text, is_extracted, most_bytes
 from assay.formats.strict_json import line_decoder
 from assay.hashing import HASH_PREFIX
 from assay.memory.ingesting.conversations import make_turns
@@ -239,7 +240,7 @@ def find_changed(before: Sequence[FoundFile], after: Sequence[FoundFile]) -> Ite
     yield from sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
 
 
-# --- Read: Markdown, plain text and JSON as one document, JSONL as one document per line ---
+# --- Read: Markdown, plain text, JSON, web pages and PDF as one document, JSONL as one document per line ---
 #
 # Front matter of a Markdown file gives its title, tags, aliases (as trigger phrases) and date; the rest is metadata.
 #
@@ -271,7 +272,7 @@ def read_file(file: FoundFile, *, conversation: bool = False) -> Iterator[Draft 
         elif file.path.suffix.lower() in RECORDS:
             yield from _records(file)
         else:
-            yield _document(file)
+            yield _extracted(file) if is_extracted(file.path) else _document(file)
     except OSError as problem:
         yield _skip(file, "unreadable", problem.strerror or str(problem))
 
@@ -315,6 +316,22 @@ def _document(file: FoundFile) -> Draft | Skip:
     if _format(file) is Format.MARKDOWN:
         return _note(file, body, _hash(content))
     return _draft(file, title=_title(file, body), body=body, format=_format(file), source_hash=_hash(content))
+
+
+def _extracted(file: FoundFile) -> Draft | Skip:
+    """A web page or a PDF: what it says, without what its file is made of."""
+    most = most_bytes(file.path)
+    with open_regular(file.path) as opened:
+        content = opened.read(most + 1)
+    if len(content) > most:
+        told = f"{max(file.size, len(content)):,} bytes; at most {most:,} are read of such a file; split it"
+        return _skip(file, "size", told)
+    body = extract_text(content, file.path)
+    if isinstance(body, ReadProblem):
+        return _skip(file, body.reason, str(body))
+    kind = _format(file)
+    title = _heading(body) if kind is Format.MARKDOWN else ""
+    return _draft(file, title=(title or file.path.stem)[:500], body=body, format=kind, source_hash=_hash(content))
 
 
 def _note(file: FoundFile, text: str, source_hash: str) -> Draft | Skip:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from assay.hashing import content_hash
 from assay.referee.sets.values import MemoryItem, MemoryQuestion, MemorySet, MemoryUser, PublishedCounts
+from assay.regular_files import read_packaged_text
 
 NAME = "starter"
 PUBLISHED = PublishedCounts(chats=8, questions=56, source="Assay's own set, version 1")
@@ -29,7 +29,7 @@ FOLDER, FILE = "memory-starter", "set.json"
 
 def read_bundled(data: Path) -> MemorySet:  # noqa: ARG001 - read like the others
     """Read the set from the package."""
-    content = json.loads(files("assay").joinpath("datasets", FOLDER, FILE).read_text(encoding="utf-8"))
+    content = json.loads(read_packaged_text("datasets", FOLDER, FILE))
     return MemorySet(
         name=NAME,
         users=tuple(_read_user(user) for user in content["users"]),

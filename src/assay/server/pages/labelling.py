@@ -1,4 +1,7 @@
-"""`/evaluation/label`: grade one pair of a question and a document at a time, with the keys of `assay label`.
+"""Labels of people: grades of pairs, and the review of proposed questions.
+
+- `/evaluation/label`: grade one pair of a question and a document at a time, with the keys of `assay label`.
+- `/evaluation/review`: keep, reword or drop one proposed question at a time, with the keys of `assay start`.
 
 Labels are saved in the labels folder beside the runs, as `DATASET.labels.jsonl` for the tenant that runs the
 server; `assay label --labels` reads the same file. Each label is saved under the caller's identity. The page holds the
@@ -9,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
@@ -18,12 +22,21 @@ from starlette.responses import JSONResponse, Response
 from assay.access import acts
 from assay.errors import AssayError, BadValue, NothingMeasured, RecordNotFound
 from assay.evaluation.datasets.bundled import list_bundled
+from assay.evaluation.datasets.checks import is_unlabelled
 from assay.evaluation.datasets.registry import Imported, next_version
 from assay.evaluation.labelling import KEYS, SKIP, UNDO, Label, Task, agreement, tasks_of
 from assay.memory.searching.highlighting import TextPiece, mark_matches
-from assay.records.datasets import AgreementReport
+from assay.records.datasets import (
+    AgreementReport,
+    Dataset,
+    ProposedQuestions,
+    ReviewDecision,
+    ReviewedQuestion,
+    ReviewState,
+)
 from assay.records.scope import name_of
 from assay.server.pages.page import Page, Pages, PageView, go_to
+from assay.verbs import datasets as dataset_verbs
 
 pages = Pages("label")
 AHEAD = 20
@@ -56,11 +69,16 @@ def list_datasets(view: PageView) -> Page:
 
 def _progress(view: PageView, name: str) -> dict[str, Any] | None:
     try:
-        pairs = {task.key for task in tasks_of(view.shelf.load_dataset(name))}
+        loaded = view.shelf.load_dataset(name)
+        pairs = {task.key for task in tasks_of(loaded)}
     except AssayError:
         return None
     done = [(name_of(who), len(pairs & labels.keys())) for who, labels in view.shelf.labels(name).items()]
-    return {"name": name, "pairs": len(pairs), "done": done}
+    proposed = sum(map(is_unlabelled, loaded.cases))
+    return {"name": name, "pairs": len(pairs), "done": done, "proposed": proposed}
+
+
+# --- Grades of pairs ---
 
 
 @pages.get("/evaluation/label/{dataset}", acts.LABEL_READ)
@@ -80,6 +98,7 @@ def show_pair(view: PageView) -> Page:
             "done": session.done,
             "total": session.total,
             "keys": KEYS,
+            "proposed": sum(map(is_unlabelled, loaded.cases)),
             "may_label": view.grant.allows(acts.LABEL_WRITE.policy),
             # A path on the server, so only an operator sees it.
             "file": view.shelf.labels_file(name) if view.grant.allows(acts.SETTINGS_READ_ALL.policy) else None,
@@ -176,6 +195,76 @@ def apply(view: PageView) -> Response:
         raise BadValue(f"{target} comes with Assay and does not change", remedy="Choose another name for the copy.")
     card, _ = view.shelf.apply_labels(name, name=target, version=version)
     return go_to(f"/evaluation/label/{quote(name)}?{urlencode({'written': f'{card.name}@{card.version}'})}")
+
+
+# --- Review of proposed questions ---
+
+DECISIONS = {"k": ReviewDecision.KEEP, "d": ReviewDecision.DROP, "u": ReviewDecision.UNDO}
+"""What each key decides; `e` takes the cursor to the wording."""
+MOST_LISTED = 500
+
+
+@pages.get("/evaluation/review/{dataset}", acts.LABEL_READ)
+def show_question(view: PageView) -> Page:
+    """Show the question that the address names, or else the first that nobody decided about."""
+    name = _check_dataset(view)
+    found = view.call(dataset_verbs.PROPOSALS, name=name)
+    shown = _choose_question(found, view.query_value("case"))
+    loaded = view.shelf.load_dataset(name)
+    return Page(
+        template="question_review.html",
+        context={
+            "dataset": name,
+            "found": found,
+            "shown": shown,
+            "pair": None if shown is None else _show_source(loaded, shown),
+            "listed_questions": found.questions[:MOST_LISTED],
+            "may_label": view.grant.allows(acts.LABEL_WRITE.policy),
+            "said": view.notice,
+            **_describe_applying(view, loaded.version, view.shelf.labels(name)),
+        },
+    )
+
+
+def _choose_question(found: ProposedQuestions, wanted: str) -> ReviewedQuestion | None:
+    if wanted:
+        named = next((question for question in found.questions if question.case_id == wanted), None)
+        if named is None:
+            raise RecordNotFound(f"there is no proposed question {wanted!r}", remedy="Choose one from the list.")
+        return named
+    return next((question for question in found.questions if question.state is ReviewState.OPEN), None)
+
+
+def _show_source(dataset: Dataset, question: ReviewedQuestion) -> ShownPair | None:
+    """The part of the document that the question was made from, with the words that answer it marked."""
+    task = next((task for task in tasks_of(dataset) if task.case_id == question.case_id), None)
+    if task is None:
+        return None
+    # The pair to be graded begins with the heading and the quotation, which stand in the text again.
+    opening = "\n\n".join(filter(None, [question.heading_path, *question.quotes]))
+    text = task.text.removeprefix(opening).strip() or task.text
+    return _show(replace(task, query=f"{question.question} {question.answer}", text=text), whole=False)
+
+
+@pages.post("/evaluation/review/{dataset}", acts.LABEL_WRITE)
+def decide(view: PageView) -> Response:
+    """Keep, reword or drop a question, or undo the last decision, and show the next question."""
+    name, key = _check_dataset(view), view.form_value("key")
+    if key not in DECISIONS:
+        raise BadValue(f"there is no key {key!r}", remedy="Press k, d or u.")
+    decision, address = DECISIONS[key], f"/evaluation/review/{quote(name)}"
+    if decision is ReviewDecision.UNDO:
+        case = view.form_value("last")
+        view.call(dataset_verbs.REVIEW, name=name, case_id=case, decision=decision)
+        return view.go_to(f"{address}?{urlencode({'case': case})}", "Undone.")
+    wording = None
+    if decision is ReviewDecision.KEEP and view.form_value("wording") != view.form.get("asked"):
+        wording = view.form["wording"]
+    found = view.call(
+        dataset_verbs.REVIEW, name=name, case_id=view.form_value("case"), decision=decision, wording=wording
+    )
+    question = next(question for question in found.questions if question.case_id == view.form["case"])
+    return view.go_to(address, f"{question.state.value.capitalize()}: {question.question}")
 
 
 def _check_dataset(view: PageView) -> str:

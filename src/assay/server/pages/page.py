@@ -40,6 +40,7 @@ from assay.presentation.explanations import format_sum
 from assay.presentation.templates import SHARED, STYLE, read_shared
 from assay.records import Scope
 from assay.records.learning import Validated
+from assay.regular_files import read_packaged_text
 from assay.server.errors import RequestRefused, status_of
 from assay.server.pages import lists, notices
 from assay.server.pages.lists import PageList
@@ -78,7 +79,7 @@ def read_asset(name: str) -> Asset:
     if name in SHARED:
         content = read_shared(name).encode()
     elif name in list_own_assets():
-        content = files(__package__).joinpath("assets", name).read_bytes()
+        content = read_packaged_text("server", "pages", "assets", name).encode()
     else:
         raise RecordNotFound(f"there is no asset {name!r}", remedy="Load the page again.")
     return Asset(content, MEDIA_TYPES[name.rpartition(".")[2]], hashlib.sha256(content).hexdigest()[:12])
@@ -87,7 +88,8 @@ def read_asset(name: str) -> Asset:
 @cache
 def list_own_assets() -> frozenset[str]:
     """Return the names of the files that belong to the pages."""
-    return frozenset(file.name for file in files(__package__).joinpath("assets").iterdir() if file.name[0] != ".")
+    found = (file.name.removesuffix(".gz") for file in files(__package__).joinpath("assets").iterdir())
+    return frozenset(name for name in found if name[0] != ".")
 
 
 def asset_address(name: str) -> str:

@@ -7,7 +7,14 @@
   if (plain) {
     let sent = false;
     addEventListener("keydown", (event) => {
+      const field = plain.querySelector("[data-reword]");
+      if (field && event.key === "Escape" && event.target === field) { field.blur(); return; }
+      if (field && event.key === "Enter" && !event.shiftKey && event.target === field && !event.isComposing) {
+        event.preventDefault();
+        plain.querySelector("button[value=k]").click();
+      }
       if (sent || event.repeat || !wanted(event)) return;
+      if (field && event.key.toLowerCase() === "e") { event.preventDefault(); field.focus(); field.select(); return; }
       const button = [...plain.querySelectorAll("button[name=key]")].find((one) => one.value === event.key.toLowerCase());
       if (!button || button.disabled) return;
       event.preventDefault();
