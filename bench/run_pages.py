@@ -2,8 +2,8 @@
 
 A folder is filled with that many finished runs over `hotel`: some are really run, the others are copies of them under
 another id, name and time, sealed anew. `assay serve` serves them in a process of its own, and one client asks for each
-address over loopback, as `bench.pages` does. The first request for the list reads every run and writes the catalogue;
-its time is printed by itself.
+address over loopback, as `bench.pages` does. The first request for the list reads what storing each run wrote down for
+it, and writes the catalogue; its time is printed by itself.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from rich.table import Table
 
 from assay.clock import SystemClock
 from assay.evaluation.datasets import load_dataset
+from assay.evaluation.run_catalogue import keep_entry
 from assay.evaluation.running.files import RunFolder, list_runs, manifest_json
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import Running, run
@@ -88,6 +89,7 @@ def _copy(source: RunFolder, path: Path, place: int) -> None:
     copy.write_cases(source.read_cases())
     content = {name: value for name, value in source.read_result().items() if name != "seal"}
     copy.write_result({**content, "run_id": path.name, "name": manifest.name, "manifest": manifest_json(manifest)})
+    keep_entry(copy)
 
 
 def measure(folder: Path, runs: int, requests: int, seed: int) -> RunFigures:
