@@ -2,15 +2,14 @@
 
 A folder is filled with that many finished runs over `hotel`: some are really run, the others are copies of them under
 another id, name and time, sealed anew. `assay serve` serves them in a process of its own, and one client asks for each
-address over loopback, as `bench.pages` does. The first request for the list reads every run and writes the catalogue;
-its time is printed by itself.
+address over loopback, as `bench.pages` does. The first request for the list reads what storing each run wrote down for
+it, and writes the catalogue; its time is printed by itself.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import tempfile
 import time
 from contextlib import closing
@@ -24,6 +23,7 @@ from rich.table import Table
 
 from assay.clock import SystemClock
 from assay.evaluation.datasets import load_dataset
+from assay.evaluation.run_catalogue import keep_entry
 from assay.evaluation.running.files import RunFolder, list_runs, manifest_json
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import Running, run
@@ -31,7 +31,7 @@ from assay.records import IdFactory
 from assay.records.datasets import Case
 from assay.records.evaluations import Retrieved
 from assay.systems.protocol import System
-from bench.pages import GOAL_MS, Asked, PageClient, Took, measure_page, served_store
+from bench.pages import GOAL_MS, Asked, PageClient, Took, measure_page, processor_s, served_store, show_times
 
 CLOCK = SystemClock()
 REAL = 20
@@ -60,10 +60,10 @@ class RunFigures:
     runs: int
     fill_s: float
     first_list_s: float
-    """The first request for the list, which reads every run."""
+    """The first request for the list, which reads what storing each run wrote down."""
+    first_processor_s: float
+    """Processor time of the server for it."""
     took: tuple[Took, ...]
-    processor_ms: tuple[float, ...]
-    """Processor time of the server for one request, in the order of `took`: what a busy machine does not change."""
 
 
 def fill(folder: Path, runs: int, seed: int) -> None:
@@ -88,6 +88,7 @@ def _copy(source: RunFolder, path: Path, place: int) -> None:
     copy.write_cases(source.read_cases())
     content = {name: value for name, value in source.read_result().items() if name != "seal"}
     copy.write_result({**content, "run_id": path.name, "name": manifest.name, "manifest": manifest_json(manifest)})
+    keep_entry(copy)
 
 
 def measure(folder: Path, runs: int, requests: int, seed: int) -> RunFigures:
@@ -100,25 +101,11 @@ def measure(folder: Path, runs: int, requests: int, seed: int) -> RunFigures:
     known = [path.name for path in list_runs(place)]
     more = {"ASSAY_RUNS_FOLDER": str(place)}
     with served_store(folder / "runs.db", more) as (server, address), closing(PageClient(address)) as client:
-        began = time.perf_counter()
+        began, spent_before = time.perf_counter(), processor_s(server)
         client.get("/evaluation/runs")
-        first = time.perf_counter() - began
-        found = [_measure(client, asked, requests, server) for asked in _addresses(known)]
-    took, spent = zip(*found, strict=True)
-    return RunFigures(runs=runs, fill_s=filled, first_list_s=first, took=took, processor_ms=spent)
-
-
-def _measure(client: PageClient, asked: Asked, requests: int, server: int) -> tuple[Took, float]:
-    client.get(asked.address)
-    before = _processor_s(server)
-    took = measure_page(client, asked, requests)
-    return took, 1000 * (_processor_s(server) - before) / (requests + 1)
-
-
-def _processor_s(process: int) -> float:
-    """Seconds that a process has worked."""
-    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        first, first_spent = time.perf_counter() - began, processor_s(server) - spent_before
+        took = tuple(measure_page(client, asked, requests, server) for asked in _addresses(known))
+    return RunFigures(runs=runs, fill_s=filled, first_list_s=first, first_processor_s=first_spent, took=took)
 
 
 def _addresses(known: list[str]) -> list[Asked]:
@@ -144,20 +131,14 @@ def _addresses(known: list[str]) -> list[Asked]:
 
 
 def _table(found: RunFigures, requests: int) -> Table:
-    title = f"{found.runs:,} runs, {requests} requests each; the first list took {found.first_list_s:.1f} s"
+    title = f"{found.runs:,} runs, {requests} requests each; the first list took {found.first_list_s:.2f} s"
+    title += f" ({found.first_processor_s:.2f} s of processor time)"
     table = Table(title=title, box=None, title_justify="left")
     for column in ("asked for", "kB", "processor ms", "p50 ms", "p95 ms", "goal", ""):
         table.add_column(column, justify="left" if column in ("asked for", "") else "right")
-    for took, spent in zip(found.took, found.processor_ms, strict=True):
+    for took in found.took:
         held = "holds" if took.p95_ms < GOAL_MS else "MISSED"
-        times = (
-            f"{took.kilobytes:.0f}",
-            f"{spent:.0f}",
-            f"{took.p50_ms:.1f}",
-            f"{took.p95_ms:.1f}",
-            f"< {GOAL_MS:.0f}",
-        )
-        table.add_row(took.what, *times, held)
+        table.add_row(took.what, *show_times(took), held)
     return table
 
 

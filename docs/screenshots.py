@@ -126,6 +126,15 @@ def check_page(page: Page, picture: Picture) -> None:
         raise EmptyPictureError(f"{picture.name}: {page.locator('section.empty:visible h2').first.inner_text()}")
 
 
+def warm_up(browser: Browser, address: str) -> None:
+    """Let the server search once: the first search loads the embedder, and its time is not that of a search."""
+    page = browser.new_page()
+    try:
+        page.goto(f"{address}/evaluation/debugger?q=a+first+search", wait_until="load")
+    finally:
+        page.close()
+
+
 def take_picture(browser: Browser, address: str, picture: Picture) -> bytes:
     """Return the picture of a page."""
     page = browser.new_page(
@@ -189,6 +198,7 @@ def main(arguments: list[str]) -> int:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         try:
+            warm_up(browser, address)
             made = {picture.name: take_picture(browser, address, picture) for picture in chosen}
             for name in [] if given.before is None else list(made):
                 if (old := given.before / f"{name}.png").is_file():

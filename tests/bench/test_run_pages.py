@@ -12,5 +12,5 @@ from bench.run_pages import measure
 def test_every_address_is_answered_over_a_few_runs(tmp_path: Path) -> None:
     found = measure(tmp_path, 22, requests=2, seed=1)
     assert found.runs == 22
-    assert len(found.took) == len(found.processor_ms) == 11
+    assert len(found.took) == 11
     assert all(0 < took.p50_ms <= took.p95_ms for took in found.took)

@@ -75,6 +75,19 @@ def test_a_flush_writes_what_waits_in_order_and_once() -> None:
     log.close()
 
 
+def test_a_waiting_query_is_found_in_its_scope_until_it_is_written() -> None:
+    disk = Disk()
+    log = log_on(disk)
+    append(log, "q_1", "q_2")
+    assert log.find_waiting(ACME, "q_1") == samples.query("q_1")
+    assert log.find_waiting(OTHER, "q_1") is None
+    assert log.find_waiting(ACME, "q_3") is None
+    assert disk.rows == []
+    log.flush()
+    assert log.find_waiting(ACME, "q_1") is None
+    log.close()
+
+
 def test_what_was_appended_is_written_by_itself_soon() -> None:
     disk = Disk()
     log = log_on(disk, interval_s=SOON_S)

@@ -84,6 +84,8 @@ def test_what_only_searches_differently_shares_the_store() -> None:
 
 def test_searches_of_a_run_do_not_count_as_use(system: System) -> None:
     run(dataset(), system)
+    # Closing writes what still waits in the log.
+    system.close()
     settings = load_settings().settings.change(db=str(corpora()[0]))
     with wiring.open_store(settings) as store, store.reading(Scope()) as work:
         assert work.queries.count(origin=Origin.EVALUATION) == len(CASES)

@@ -17,6 +17,7 @@ from typing import Any
 from assay.errors import UnknownMetric
 from assay.evaluation import frames
 from assay.evaluation.caveats import seal_caveat
+from assay.evaluation.run_catalogue import keep_entry
 from assay.evaluation.run_metrics import RUN_AREAS, RUN_GENERATION, RUN_JUDGING, RUN_UNITS
 from assay.evaluation.running.files import SEAL, Plain, RunFolder, manifest_json, plain
 from assay.formats.trec import write_trec_run
@@ -228,7 +229,9 @@ class RunResult:
 
     def save_result(self, folder: Path) -> RunResult:
         """Write `result.json` beside a manifest and cases that are there already, and seal all three."""
-        RunFolder(folder).write_result(self.as_json())
+        files = RunFolder(folder)
+        files.write_result(self.as_json())
+        keep_entry(files)
         return replace(self, folder=folder, sealed=True)
 
     def write_trec(self, path: str | Path, *, repeat: int = 0) -> None:

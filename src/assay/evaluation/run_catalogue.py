@@ -3,9 +3,10 @@
     catalogue = RunCatalogue()
     catalogue.entries(shelf.runs())
 
-Reading a run checks its seal, which takes some milliseconds: too long for a thousand runs at every look. An entry is
-remembered, in this process and in a file beside the runs, as long as the size and time of the run's files stay the
-same. A file that was edited since is read again, and shown as edited.
+Reading a run checks its seal, which takes some milliseconds: too long for a thousand runs at every look. So storing a
+run writes its entry down beside it (`keep_entry`), and a list remembers all entries, in this process and in a file
+beside the runs. Both hold as long as the size and time of the run's files stay the same. A file that was edited since
+is read again, and shown as edited.
 """
 
 from __future__ import annotations
@@ -15,19 +16,21 @@ import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from assay.errors import AssayError, BrokenSeal
-from assay.evaluation.running.files import RunFolder
+from assay.evaluation.running.files import RunFolder, add_seal, check_seal
 from assay.private_files import open_new_private
 from assay.records.evaluations import RunManifest
 from assay.records.run_results import CaveatKind
 
 FILE = ".catalogue.json"
 """The file beside the runs; it can be removed at any time."""
+ENTRY_FILE = ".entry.json"
+"""The file in the folder of a run; it can be removed at any time."""
 VERSION = 1
 
 
@@ -66,6 +69,9 @@ class RunEntry:
         return self.finished and not self.edited
 
 
+_FIELDS = tuple(field.name for field in fields(RunEntry))
+
+
 class RunCatalogue:
     """Remembers entries of runs; safe to use from several threads."""
 
@@ -100,7 +106,7 @@ class RunCatalogue:
         known = self._known.get(run.path)
         if known is not None and known[0] == stamp:
             return False
-        self._known[run.path] = (stamp, read_entry(run))
+        self._known[run.path] = (stamp, _read_kept(run, stamp) or read_entry(run))
         return True
 
     def _load(self, folder: Path) -> None:
@@ -116,13 +122,35 @@ class RunCatalogue:
     def _save(self, folder: Path) -> None:
         own = {path.name: known for path, known in self._known.items() if path.parent == folder}
         runs = {name: (stamp, None if entry is None else _plain(entry)) for name, (stamp, entry) in own.items()}
-        beside = folder / f"{FILE}.{os.getpid()}"
-        # A folder that cannot be written costs the time to read the runs again.
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
-            with open_new_private(beside) as file:
-                json.dump({"version": VERSION, "runs": runs}, file)
-            beside.replace(folder / FILE)
+        _write(folder / FILE, {"version": VERSION, "runs": runs})
+
+
+def keep_entry(run: RunFolder) -> None:
+    """Write down what lists show of a run whose result was just stored, so that no list has to read the run."""
+    stamp, entry = _stamp(run), read_entry(run)
+    if entry is not None:
+        _write(run.path / ENTRY_FILE, add_seal({"version": VERSION, "stamp": stamp, "entry": _plain(entry)}))
+
+
+def _read_kept(run: RunFolder, stamp: str) -> RunEntry | None:
+    """Return the entry that was written down for these very files of a run; None: there is none, or it was edited."""
+    path = run.path / ENTRY_FILE
+    with suppress(OSError, ValueError, TypeError, KeyError, AssayError):
+        kept = json.loads(path.read_bytes())
+        if kept["version"] == VERSION and kept["stamp"] == stamp and check_seal(kept, path, "Remove the file."):
+            return _entry(kept["entry"])
+    return None
+
+
+def _write(path: Path, content: Mapping[str, Any]) -> None:
+    beside = path.with_name(f"{path.name}.{os.getpid()}")
+    # A folder that cannot be written costs the time to read the runs again.
+    with suppress(OSError):
+        beside.unlink(missing_ok=True)
+        with open_new_private(beside) as file:
+            # As one text: in pieces it takes three times as long.
+            file.write(json.dumps(content))
+        beside.replace(path)
 
 
 def read_entry(folder: RunFolder) -> RunEntry | None:
@@ -180,7 +208,8 @@ def _file_stamp(path: Path) -> str:
 
 
 def _plain(entry: RunEntry) -> dict[str, Any]:
-    return asdict(entry) | {"started_at": entry.started_at.isoformat()}
+    whole = {name: getattr(entry, name) for name in _FIELDS}
+    return {**whole, "started_at": entry.started_at.isoformat(), "metrics": dict(entry.metrics)}
 
 
 def _entry(found: Mapping[str, Any]) -> RunEntry:

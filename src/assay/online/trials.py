@@ -190,7 +190,7 @@ class Trials:
             work.ab_tests.put(running)
             self._flags.written += 1
             sentence = add_reason(f"Attempt {test.attempt} goes on, with its {test.sample_count} votes.", why)
-            self._tell(work, running, Step.AB_TEST, StepOutcome.BEGUN, sentence)
+            self._tell(work, running, Step.AB_TEST, StepOutcome.BEGUN, sentence, action="resumed")
             return running
 
     def _check_resumable(self, work: Work, test: AbTest) -> None:
@@ -277,7 +277,10 @@ class Trials:
         self._tell(work, paused, Step.AB_TEST, StepOutcome.PAUSED, why)
         return paused
 
-    def _tell(self, work: Work, test: AbTest, step: Step, outcome: StepOutcome, sentence: str) -> None:
+    def _tell(
+        self, work: Work, test: AbTest, step: Step, outcome: StepOutcome, sentence: str, *, action: str = ""
+    ) -> None:
+        """Add a step to the ladder and a line to the audit log, which is named after the outcome or `action`."""
         detail = {"votes": test.sample_count, "ln_k": test.log_likelihood_ratio, "upper": test.upper_bound}
         work.ladder_steps.add(
             LadderStep(
@@ -290,7 +293,7 @@ class Trials:
                 created_at=self._clock.now(),
             )
         )
-        work.audit.append(f"test.{outcome}", test.feature_id, {"attempt": test.attempt, "sentence": sentence})
+        work.audit.append(f"test.{action or outcome}", test.feature_id, {"attempt": test.attempt, "sentence": sentence})
 
 
 def find_test(work: Work, feature_id: str) -> AbTest | None:

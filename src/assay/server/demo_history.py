@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay.clock import Clock
 from assay.memory.engine import Engine
@@ -74,6 +74,13 @@ class PastClock:
         return self._clock.monotonic()
 
 
+class MovedRecord(NamedTuple):
+    """An answered question as it is stored for another moment."""
+
+    session: ResearchSession
+    trace: Mapping[str, Any]
+
+
 def ask_and_place(
     engine: Engine, settings: Settings, scope: Scope, answerable: Sequence[str], clock: PastClock
 ) -> list[TracedAnswer]:
@@ -87,14 +94,17 @@ def ask_and_place(
     usual, strict = (open_research(given, engine, scope) for given in (settings, stricter))
     chosen = _spread(answerable)
     answers: dict[tuple[str, bool], TracedAnswer] = {}
+    waiting: list[MovedRecord] = []
     for number, (question, moment, is_strict) in enumerate(_plan([*chosen[:-TODAY], *NEWEST], today)):
         known = answers.get((question, is_strict))
         if known is None:
+            # Records are listed in the order in which they were stored.
+            _put_all(engine, scope, waiting)
             clock.set(moment)
             answers[question, is_strict] = (strict if is_strict else usual).ask(scope, question, tags=(TAG,))
         else:
-            with engine.store.writing(scope) as work:
-                work.research.put(*_move(known, f"r_demo_{number:04}", moment))
+            waiting.append(_move(known, f"r_demo_{number:04}", moment))
+    _put_all(engine, scope, waiting)
     clock.set(today)
     # Pages list the newest first, and the first questions of the dataset are the most typical.
     now = [usual.ask(scope, question, tags=(TAG,)) for question in (*OUTSIDE, *chosen[-TODAY:])]
@@ -119,11 +129,20 @@ def _plan(questions: Sequence[str], now: datetime) -> Iterator[tuple[str, dateti
             yield question, moment, week == STRICT_WEEK
 
 
-def _move(answer: TracedAnswer, log_id: str, moment: datetime) -> tuple[ResearchSession, Mapping[str, Any]]:
+def _move(answer: TracedAnswer, log_id: str, moment: datetime) -> MovedRecord:
     """Return a session and its record as if it had been asked at another moment."""
     later = moment - answer.session.created_at
     trace = _shift(answer.trace, later)
-    return replace(answer.session, log_id=log_id, created_at=moment), {**trace, "log_id": log_id}
+    return MovedRecord(replace(answer.session, log_id=log_id, created_at=moment), {**trace, "log_id": log_id})
+
+
+def _put_all(engine: Engine, scope: Scope, waiting: list[MovedRecord]) -> None:
+    """Store the records that wait in one transaction, and let none wait."""
+    if waiting:
+        with engine.store.writing(scope) as work:
+            for record in waiting:
+                work.research.put(record.session, record.trace)
+        waiting.clear()
 
 
 def _shift(value: Any, by: timedelta, name: str = "") -> Any:

@@ -82,6 +82,15 @@ class QueryLog:
                     self._written += len(batch)
                     self._problem = None
 
+    def find_waiting(self, scope: Scope, query_id: str) -> LoggedQuery | None:
+        """Return a query that waits to be written, as it was logged; None: it is not waiting (any more)."""
+        with self._mutex:
+            # The query that was just made is the last one.
+            for entry in reversed(self._waiting):
+                if entry.query.query_id == query_id and entry.scope == scope:
+                    return entry.query
+        return None
+
     def make_sure_of(self, query_id: str) -> None:
         """Write the log if this query still waits, so that rows which refer to it can be stored."""
         with self._mutex:

@@ -42,7 +42,8 @@ def test_a_run_is_scored_written_and_read_back_as_it_was(tmp_path: Path) -> None
     again = load_run(result.folder)
     assert again.as_json() == result.as_json()
     assert again.cases == result.cases
-    assert {one.name for one in result.folder.iterdir()} == {"manifest.json", "cases.jsonl", "result.json"}
+    written = {"manifest.json", "cases.jsonl", "result.json", ".entry.json"}
+    assert {one.name for one in result.folder.iterdir()} == written
 
 
 def test_a_result_can_be_kept_afterwards(tmp_path: Path) -> None:

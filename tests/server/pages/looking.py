@@ -7,6 +7,8 @@ to be there is expected, which waits for it (`test_waiting.py` holds the tests t
 from __future__ import annotations
 
 import time
+from functools import cache
+from importlib import resources
 from typing import TYPE_CHECKING, Literal
 
 from tests.server.serving import BOUND_S
@@ -25,6 +27,12 @@ _TOO_WIDE = """() => {
 }"""
 # Chromium throws away keys and clicks that arrive before a page has been painted once.
 _PAINTED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+@cache
+def read_axe() -> str:
+    """Return axe-core, which a package of the development environment carries."""
+    return resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 
 
 class Visitor:
@@ -71,6 +79,12 @@ class Visitor:
         while (found := self.page.evaluate(_TOO_WIDE)) and time.monotonic() < until:
             self.drawn()
         return list(found)
+
+    def violations(self) -> list[tuple[str, str]]:
+        """What axe-core objects to on the page: its rule, and the beginning of the first element."""
+        self.page.evaluate(read_axe())
+        found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+        return [(violation["id"], violation["nodes"][0]["html"][:200]) for violation in found]
 
     def leave(self) -> None:
         """Close the window."""

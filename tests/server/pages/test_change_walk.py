@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 FLAG = "docscore_aggregation"
 PAGE = f"/evaluation/experiments/{FLAG}"
-AXE = Path(os.environ.get("AXE", "/nowhere/axe.min.js"))
-"""axe-core, where somebody has it: the walk then also looks for violations on every page."""
 
 
 @pytest.fixture
@@ -35,31 +32,29 @@ def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Servic
         yield services
 
 
-def check(page: Page, visitor: Visitor) -> None:
+def check(visitor: Visitor) -> None:
     """Look at a page as people with other eyes, hands and screens do."""
     assert visitor.too_wide() == []
-    if AXE.is_file():
-        page.evaluate(AXE.read_text(encoding="utf-8"))
-        found = page.evaluate("axe.run('#page')")["violations"]
-        assert [(one["id"], one["nodes"][0]["html"][:200]) for one in found] == []
+    assert visitor.violations() == []
 
 
 def run_from_browser(visitor: Visitor, change: str, name: str) -> str:
     """Start a run, stop it, go on with it, and wait for its verdict; return its id."""
     page = visitor.go(f"/evaluation/runs/start?change={change}")
-    check(page, visitor)
+    check(visitor)
     page.fill("#cases", "163")
     page.fill("#name", name)
     page.get_by_role("button", name="Start the run").click()
     page.wait_for_url("**/live")
     expect(page.locator("[data-phase-is=running]")).to_be_visible()
-    check(page, visitor)
+    check(visitor)
     page.get_by_role("button", name="Stop").click()
     page.get_by_role("button", name="Go on").wait_for()
     expect(page.locator("[data-sentence]")).to_contain_text("They are kept.")
     page.get_by_role("button", name="Go on").click()
     page.wait_for_url(re.compile(r"/evaluation/runs/run_[0-9A-Z]+$"))
-    check(visitor.drawn(), visitor)
+    visitor.drawn()
+    check(visitor)
     return page.url.rpartition("/")[2]
 
 
@@ -95,14 +90,15 @@ def test_a_change_is_measured_tested_rolled_out_and_taken_back(
         second = run_from_browser(visitor, f"{FLAG}%3Don", "after")
         expect(page.locator(".head p").last).to_contain_text("against before")
         visitor.go("/evaluation/runs")
-        check(page, visitor)
+        check(visitor)
         expect(page.locator("#control")).to_have_value(first)
         expect(page.locator("#treatment")).to_have_value(second)
         page.get_by_role("button", name="Compare the two").click()
         expect(page.get_by_role("heading", name="after against before")).to_be_visible()
-        check(visitor.drawn(), visitor)
+        visitor.drawn()
+        check(visitor)
         visitor.go(PAGE)
-        check(page, visitor)
+        check(visitor)
         send(page, "begin", "Begin a test", "Attempt 1 began.")
         send(page, "pause", "Pause the test", "is paused")
         send(page, "resume", "Resume the test", "goes on with 0 votes")
@@ -110,7 +106,8 @@ def test_a_change_is_measured_tested_rolled_out_and_taken_back(
         visitor.go(PAGE)
         send(page, "graduate", "Turn it on for all", "On for everybody")
         send(page, "rollback", "Roll it back", "Back to 0 %")
-        check(visitor.drawn(), visitor)
+        visitor.drawn()
+        check(visitor)
         for action in ("run.start", "run.finish", "flag.turn", "test.begun", "test.paused", "ladder.graduated"):
             visitor.go(PAGE)
             page.locator("#timeline a", has_text=re.compile(f"^{re.escape(action)}$")).first.click()

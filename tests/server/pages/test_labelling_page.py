@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 from tests.server.serving import OWN, bearer, reaching, services_at
 
+from assay.access.auditing import AuditFilter
 from assay.records import Scope
 from assay.records.access import Access
 from assay.records.datasets import Case, Dataset, Document, Grade
@@ -44,6 +46,13 @@ def presses(keys: str) -> str:
     return json.dumps([("q1", f"d{place}", key) for place, key in enumerate(keys)])
 
 
+def read_audit(services: Services, target: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """The audit lines of a target, oldest first."""
+    with services.engine.store.reading(OWN) as work:
+        found = work.audit.find(AuditFilter(target=target), limit=20)
+    return [(row.entry.action, row.entry.detail) for row in reversed(found)]
+
+
 def test_a_burst_of_keys_is_kept_in_one_request(client: TestClient, services: Services) -> None:
     headers = bearer(services, Access.WRITE)
     page = client.get(PATH, headers=headers).text
@@ -55,6 +64,12 @@ def test_a_burst_of_keys_is_kept_in_one_request(client: TestClient, services: Se
     assert again.json()["kept"] == 0, "a pair that was answered stays as it is"
     undone = client.post(PATH, data={"presses": json.dumps([("", "", "u"), ("", "", "u")])}, headers=headers)
     assert undone.json() == {"kept": 2, "done": 2, "total": 6}
+    kept, undoing = read_audit(services, NAME)
+    assert kept == (
+        "label.write",
+        {"labels": [["q1", "d0", "3"], ["q1", "d1", "s"], ["q1", "d2", "1"], ["q1", "d3", "0"]]},
+    )
+    assert undoing == ("label.write", {"labels": [["", "", "u"]] * 2})
 
 
 def test_keys_that_cannot_be_read_are_refused_whole(client: TestClient, services: Services) -> None:
@@ -94,3 +109,4 @@ def test_labels_are_written_into_the_next_version(client: TestClient, services: 
     assert services.shelf(OWN).load_dataset(f"{NAME}@1.0.0").cases[0].labels["d0"] == 1
     refused = client.post(f"{PATH}/apply", data={"name": "../x", "version": "1.0.2"}, headers=headers)
     assert refused.status_code == 422
+    assert read_audit(services, NAME) == [("label.apply", {"version": "1.0.1", "from": NAME})]

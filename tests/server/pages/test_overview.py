@@ -12,8 +12,9 @@ import pytest
 from starlette.testclient import TestClient
 from tests.server.serving import OWN, reaching, services_at
 
-from assay.records.research_log import QuestionOutcome, ResearchSession, ResearchStatus
+from assay.records.research_log import QuestionOutcome, ResearchFilter, ResearchSession, ResearchStatus, ResearchTotals
 from assay.server.services import Services
+from assay.storage.repositories.research import ResearchRows
 from assay.testing import FixedClock
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -113,3 +114,25 @@ def test_shares_are_shown_when_they_are_asked_for(client: TestClient) -> None:
     page = client.get("/evaluation?range=30d&as=share").text
     assert "As counts" in page
     assert ">100%</text>" in page
+
+
+def test_sums_are_made_once_until_there_is_another_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[ResearchFilter] = []
+    totals = ResearchRows.totals
+
+    def count(rows: ResearchRows, wanted: ResearchFilter) -> ResearchTotals:
+        made.append(wanted)
+        return totals(rows, wanted)
+
+    monkeypatch.setattr(ResearchRows, "totals", count)
+    address = "/evaluation?range=all&passed=no"
+    with services_at(tmp_path, clock=FixedClock(NOW)) as services, reaching(services, pages=True) as client:
+        for place in range(2):
+            session = ResearchSession(log_id=f"r_{place}", created_at=NOW, question=f"question {place}", passed=False)
+            with services.engine.store.writing(OWN) as work:
+                work.research.put(session, {})
+            for _ in range(2):
+                assert f"of {place + 1}" in client.get(address).text
+        assert len(made) == 2
+        client.get(address.replace("no", "yes"))
+        assert len(made) == 3

@@ -14,8 +14,10 @@ from tests.server.serving import OWN, bearer, reaching, services_at
 
 from assay.access import Access
 from assay.errors import BadValue
+from assay.evaluation import run_catalogue
 from assay.evaluation.datasets import load_dataset
-from assay.evaluation.run_catalogue import FILE, RunCatalogue
+from assay.evaluation.run_catalogue import ENTRY_FILE, FILE, RunCatalogue, RunEntry, keep_entry, read_entry
+from assay.evaluation.running.files import RunFolder
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import Running, run
 from assay.server.pages.runs import describe_value
@@ -154,6 +156,35 @@ def test_a_catalogue_is_read_again_when_a_file_changes_and_survives_a_damaged_in
     assert [entry.edited for entry in catalogue.entries(folders)] == [False, False, True]
     folders[0].result.write_text(kept, encoding="utf-8")
     assert not any(entry.edited for entry in catalogue.entries(folders))
+
+
+def test_the_first_list_reads_what_storing_a_run_wrote_down_as_long_as_it_is_true(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = services.shelf(OWN).runs()
+    expected = RunCatalogue().entries(folders)
+    for folder in folders:
+        assert (folder.path / ENTRY_FILE).is_file()
+        keep_entry(folder)  # other tests wrote its result again
+    (folders[0].path.parent / FILE).unlink()
+    read: list[str] = []
+
+    def read_and_count(folder: RunFolder) -> RunEntry | None:
+        read.append(folder.path.name)
+        return read_entry(folder)
+
+    monkeypatch.setattr(run_catalogue, "read_entry", read_and_count)
+    assert RunCatalogue().entries(folders, keep=False) == expected
+    assert read == []
+    # An entry that was edited, or that is of other files, is not believed.
+    entry_file = folders[0].path / ENTRY_FILE
+    kept = entry_file.read_text(encoding="utf-8")
+    entry_file.write_text(kept.replace('"name": "', '"name": "another '), encoding="utf-8")
+    assert RunCatalogue().entries(folders, keep=False) == expected
+    entry_file.write_text(kept, encoding="utf-8")
+    folders[1].result.touch()
+    assert RunCatalogue().entries(folders, keep=False) == expected
+    assert read == [folders[0].path.name, folders[1].path.name]
 
 
 @pytest.mark.parametrize(

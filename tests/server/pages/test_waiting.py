@@ -33,8 +33,8 @@ LOOKS = {
 READ_FIRST = {
     ("test_change_walk.py", "run_from_browser", "url"),
     ("test_change_walk.py", "test_a_change_is_measured_tested_rolled_out_and_taken_back", "count"),
-    ("test_demo_pages.py", "test_from_a_lost_query_to_a_mended_label_a_new_run_and_its_audit_line", "url"),
-    ("test_demo_pages.py", "test_from_a_lost_query_to_a_mended_label_a_new_run_and_its_audit_line", "count"),
+    ("test_demo_pages.py", "run_again", "url"),
+    ("test_demo_pages.py", "bless", "count"),
     ("test_demo_pages.py", "test_twelve_weeks_were_asked_and_models_were_replayed", "count"),
     ("looking.py", "again", "reload"),
     ("looking.py", "addresses", "all"),

@@ -131,9 +131,13 @@ def test_public_halves_of_keys_are_left_alone() -> None:
         assert masked(text) == text
 
 
-def test_a_short_text_is_found_clean_or_masked_again_and_again() -> None:
+def test_a_text_is_found_clean_or_masked_again_and_again() -> None:
+    long = "The night desk is staffed from 22:00 to 06:00 by one person. " * 4
     for _ in range(2):
         assert masked("m_0001") == "m_0001"
+        assert masked(long) == long
+        assert masked(f"{long}DB_PASSWORD=s3cr3t") == f"{long}DB_PASSWORD=[masked: connection string password]"
+        assert masked(f"{long}\ud800") == f"{long}\ud800"
         assert masked("DB_PASSWORD=s3cr3t") == "DB_PASSWORD=[masked: connection string password]"
     # More short texts than are remembered: the first ones are looked at again, with the same result.
     for number in range(5_000):

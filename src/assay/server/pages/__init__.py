@@ -101,6 +101,7 @@ def add_pages(app: FastAPI) -> None:
     app.state.run_catalogue = RunCatalogue()
     app.state.analyses = LastFew()
     app.state.alerts = LastFew()
+    app.state.summed_questions = LastFew()
     app.state.memory_counts = LastFew()
     app.state.memory_copies = LastFew()
     app.state.debugged_runs = LastFew()

@@ -29,6 +29,7 @@ from assay.memory.searching.highlighting import mark_matches
 from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import CaseResult, SeenStage
 from assay.server.pages.debugger import ADDRESS, count_moves, describe_lists
+from assay.server.pages.labelling import record_labels
 from assay.server.pages.page import LastFew, Page, PageView, go_to
 from assay.server.pages.ranked_lists import (
     Grading,
@@ -43,6 +44,7 @@ from assay.server.pages.ranked_lists import (
 if TYPE_CHECKING:
     from assay.evaluation.running.files import RunFolder
 
+RUNS = "/evaluation/runs"
 ROWS = 15
 DROPPED_SHOWN = 10
 """Documents that are named of those that a stage dropped."""
@@ -109,6 +111,7 @@ def show_query(view: PageView, report: Report) -> Page | Response:
             "cut": report.k,
             **_describe(view, debugged),
             "compared": None if other is None else _compare(debugged, other),
+            "at_baseline": "" if other is None else f"{RUNS}/{quote(other.run.run_id)}/queries/{quote(query.id)}",
             **_find_ways(view, report, query),
             "again": _address_now(report, debugged),
             "command": f"assay report {report.run_id} --why {query.id}",
@@ -143,6 +146,7 @@ def grade_document(view: PageView) -> Response:
     if document not in dataset.by_id:
         raise BadValue(f"{dataset.name} has no document {document!r}", remedy="Load the page again.")
     view.shelf.grade(dataset.name, case_id, document, int(key))
+    record_labels(view, dataset.name, [(case_id, document, key)])
     return go_to(address_of(view, run_id, case_id, said=f"graded-{key}"))
 
 
@@ -151,7 +155,7 @@ def address_of(view: PageView, run_id: str, query_id: str, *, said: str = "") ->
     more = {"baseline": view.query_value("baseline"), "said": said}
     kept = {name: value for name, value in more.items() if value}
     query = f"?{urlencode(kept)}" if kept else ""
-    return f"/evaluation/runs/{quote(run_id)}/queries/{quote(query_id)}{query}"
+    return f"{RUNS}/{quote(run_id)}/queries/{quote(query_id)}{query}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -180,9 +184,17 @@ def _describe(view: PageView, debugged: DebuggedCase) -> dict[str, Any]:
         "may_grade": debugged.case is not None and view.grant.allows(acts.LABEL_WRITE.policy),
         "dataset_name": "" if dataset is None else dataset.name,
         "my_grades": len(mine),
+        "silent": _list_silent_channels(debugged),
         "reported_stages": _list_stages(debugged),
         "dropped_shown": DROPPED_SHOWN,
     }
+
+
+def _list_silent_channels(debugged: DebuggedCase) -> list[str]:
+    """Return the channels that were asked and found nothing."""
+    retrieved = None if debugged.result is None else debugged.result.retrieved
+    seen = None if retrieved is None else retrieved.seen
+    return [] if seen is None else [name for name, documents in (seen.channels or {}).items() if not documents]
 
 
 def _list_stages(debugged: DebuggedCase) -> tuple[SeenStage, ...]:

@@ -55,10 +55,14 @@ def whole_days(chosen: Range) -> Range:
 
 
 def period_before(chosen: Range, now: datetime) -> tuple[datetime, datetime] | None:
-    """Return the time of the same length before a range; None for a range without a beginning."""
+    """Return the time of the same length before a range; None for a range without a beginning.
+
+    It begins with a full minute, so that its sums can be remembered that long.
+    """
     if chosen.since is None:
         return None
-    return chosen.since - ((chosen.until or now) - chosen.since), chosen.since
+    begin = chosen.since - ((chosen.until or now) - chosen.since)
+    return begin.replace(second=0, microsecond=0), chosen.since
 
 
 def _day(text: str, field: str) -> datetime:

@@ -11,7 +11,7 @@ next pairs, so that a key shows the next one at once; the script sends keys in t
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
@@ -155,7 +155,10 @@ def press(view: PageView) -> Response:
     _check_key(key)
     view.shelf.claim_labels(name)
     session = view.shelf.label_session(name)
-    done = session.press_on(key, (view.form.get("case", ""), view.form.get("document", "")))
+    case, document = view.form.get("case", ""), view.form.get("document", "")
+    done = session.press_on(key, (case, document))
+    if done:
+        record_labels(view, name, [(case, document, key)])
     return view.go_to(f"/evaluation/label/{quote(name)}", done or "already answered")
 
 
@@ -164,8 +167,16 @@ def _press_many(view: PageView, name: str) -> Response:
     presses = _read_presses(view.form["presses"])
     view.shelf.claim_labels(name)
     session = view.shelf.label_session(name)
-    kept = [session.press_on(key, (case, document)) for case, document, key in presses]
-    return JSONResponse({"kept": sum(map(bool, kept)), "done": session.done, "total": session.total})
+    kept = [press for press in presses if session.press_on(press[2], press[:2])]
+    if kept:
+        record_labels(view, name, kept)
+    return JSONResponse({"kept": len(kept), "done": session.done, "total": session.total})
+
+
+def record_labels(view: PageView, dataset: str, presses: Sequence[tuple[str, str, str]]) -> None:
+    """Write one line into the audit log for the pairs of case and document that somebody labelled, with the keys."""
+    with view.engine.store.writing(view.scope) as work:
+        work.audit.append("label.write", dataset, {"labels": [list(press) for press in presses]})
 
 
 def _read_presses(text: str) -> list[tuple[str, str, str]]:
@@ -194,6 +205,8 @@ def apply(view: PageView) -> Response:
     if target in list_bundled():
         raise BadValue(f"{target} comes with Assay and does not change", remedy="Choose another name for the copy.")
     card, _ = view.shelf.apply_labels(name, name=target, version=version)
+    with view.engine.store.writing(view.scope) as work:
+        work.audit.append("label.apply", card.name, {"version": card.version, "from": name})
     return go_to(f"/evaluation/label/{quote(name)}?{urlencode({'written': f'{card.name}@{card.version}'})}")
 
 

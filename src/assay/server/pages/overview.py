@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -20,6 +21,7 @@ from assay.records.research_log import BINS, DayOfTokens, QuestionOutcome, Resea
 from assay.records.sessions import MEASURE_TITLES
 from assay.server.pages import filters
 from assay.server.pages.page import LastFew, Page, Pages, PageView
+from assay.storage import Work
 from assay.verbs import sessions as session_verbs
 from assay.wiring.models import read_spending
 from assay.wiring.research import research_options
@@ -38,16 +40,23 @@ _OWN = frozenset({"range", "from", "to", "as", "after"})
 """Parameters of an address that choose the time and the form of the page, not the questions."""
 
 
-class _Read(NamedTuple):
-    """What the page reads from the store."""
+class SummedQuestions(NamedTuple):
+    """What the questions of a filter add up to."""
 
     totals: ResearchTotals
     found: Aggregates
     before: Aggregates | None
+    """Of the period before; None: there is none, or it has no question."""
     tokens: list[DayOfTokens]
     times: list[TimedSession]
     step: int
     """Of how many questions one was timed."""
+
+
+class _Read(NamedTuple):
+    """What the page reads from the store."""
+
+    sums: SummedQuestions
     alerts: list[RateAlert]
     ever: bool
 
@@ -59,8 +68,8 @@ def overview(view: PageView) -> Page:
     chosen = filters.whole_days(filters.time_range(view.query, now))
     read = _read_store(view, chosen, now)
     context: dict[str, Any] = {
-        "found": read.found,
-        "before": read.before,
+        "found": read.sums.found,
+        "before": read.sums.before,
         "ever": read.ever,
         "chosen": chosen,
         "ranges": filters.RANGES,
@@ -70,28 +79,40 @@ def overview(view: PageView) -> Page:
         "time_filter": _time_filter(chosen),
         "questions": _address(view, chosen),
     }
-    if read.found.sessions:
+    if read.sums.found.sessions:
         context |= _draw(view, chosen, read, now)
     return Page(template="overview.html", context=context)
 
 
 def _read_store(view: PageView, chosen: filters.Range, now: datetime) -> _Read:
-    wanted = filters.research_filter(view.query, chosen)
-    earlier = filters.period_before(chosen, now)
+    wanted, same = filters.research_filter(view.query, chosen), None
+    if (earlier := filters.period_before(chosen, now)) is not None:
+        same = filters.research_filter(view.query, chosen._replace(since=earlier[0], until=earlier[1]))
+    kept: LastFew[SummedQuestions] = view.request.app.state.summed_questions
     with view.engine.store.reading(view.scope) as work:
-        totals = work.research.totals(wanted)
-        found = aggregate(totals, work.research.count_repeats(wanted))
-        before = None
-        if earlier is not None:
-            same = filters.research_filter(view.query, chosen._replace(since=earlier[0], until=earlier[1]))
-            before = aggregate(work.research.totals(same), work.research.count_repeats(same))
-        tokens = work.research.tokens_by_day(wanted)
-        step = max(1, totals.sessions // TIMED)
-        times = work.research.latencies(wanted, step=step)
         newest = work.research.page(limit=1).sessions
-    shown = before if before is not None and before.sessions else None
+        # A stored question never changes: with the same number of them and the same newest one, nothing is new or gone.
+        stored = (newest[0].log_id if newest else "", work.research.count())
+        sums = kept.of((view.scope.tenant, wanted, same, stored), partial(_sum_questions, work, wanted, same))
     alerts = _read_alerts(view, now, newest[0].log_id) if newest else []
-    return _Read(totals, found, shown, tokens, times, step, alerts, bool(newest))
+    return _Read(sums, alerts, bool(newest))
+
+
+def _sum_questions(work: Work, wanted: ResearchFilter, same: ResearchFilter | None) -> SummedQuestions:
+    totals = work.research.totals(wanted)
+    found = aggregate(totals, work.research.count_repeats(wanted))
+    before = None
+    if same is not None:
+        before = aggregate(work.research.totals(same), work.research.count_repeats(same))
+    step = max(1, totals.sessions // TIMED)
+    return SummedQuestions(
+        totals=totals,
+        found=found,
+        before=before if before is not None and before.sessions else None,
+        tokens=work.research.tokens_by_day(wanted),
+        times=work.research.latencies(wanted, step=step),
+        step=step,
+    )
 
 
 def _read_alerts(view: PageView, now: datetime, newest: str) -> list[RateAlert]:
@@ -109,14 +130,14 @@ def _read_alerts(view: PageView, now: datetime, newest: str) -> list[RateAlert]:
 
 def _draw(view: PageView, chosen: filters.Range, read: _Read, now: datetime) -> dict[str, Any]:
     """Return the charts of the page, and what stands beside them."""
-    days = [day.day for day in read.totals.days]
+    days = [day.day for day in read.sums.totals.days]
     first = chosen.since.date() if chosen.since is not None else min(days)
     last = (chosen.until - timedelta(days=1)).date() if chosen.until is not None else now.astimezone(UTC).date()
     periods = list_periods(max(first, min(days)) if chosen.name == "all" else first, last)
-    sums = sum_periods(periods, read.totals.days, read.tokens, read.times, read.found.asked_again)
+    sums = sum_periods(periods, read.sums.totals.days, read.sums.tokens, read.sums.times, read.sums.found.asked_again)
     as_share = view.query_value("as") == "share"
-    times = [session.latency_ms for session in read.times]
-    used, counted = sum(day.tokens for day in read.tokens), sum(day.counted for day in read.tokens)
+    times = [session.latency_ms for session in read.sums.times]
+    used, counted = sum(day.tokens for day in read.sums.tokens), sum(day.counted for day in read.sums.tokens)
     panel = research_options(view.settings).panel
     return {
         "band": _draw_outcomes(view, sums, as_share=as_share),
@@ -127,13 +148,13 @@ def _draw(view: PageView, chosen: filters.Range, read: _Read, now: datetime) -> 
         "tokens": _draw_tokens(view, sums) if used else None,
         "p50": find_percentile(times, 50),
         "p95": find_percentile(times, 95),
-        "step": read.step,
+        "step": read.sums.step,
         "token_sum": used if counted else None,
         "counted": counted,
-        "histogram": charts.histogram(read.found.histogram, addresses=_score_addresses(view, chosen)),
-        "failures": _draw_failures(view, chosen, read.found),
+        "histogram": charts.histogram(read.sums.found.histogram, addresses=_score_addresses(view, chosen)),
+        "failures": _draw_failures(view, chosen, read.sums.found),
         "dimensions": [(checkpoint.value, [name.value for name in own]) for checkpoint, own in DIMENSIONS.items()],
-        "constant": _find_constant(read.found),
+        "constant": _find_constant(read.sums.found),
         "thresholds": {checkpoint.value: bar for checkpoint, bar in panel.thresholds.items()},
         "bars": {name.value: panel.bar(checkpoint, name) for checkpoint, own in DIMENSIONS.items() for name in own},
     }

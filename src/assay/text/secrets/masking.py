@@ -6,6 +6,7 @@ rule found stays. Text inside a mask is never masked again.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -55,8 +56,11 @@ for _place, _rule in enumerate(RULES):
         _RULES_BY_ANCHOR.setdefault(_anchor, []).append(_place)
 _MOST_CHARACTERS = 64
 _MOST_CLEAN = 4_096
-_clean: set[str] = set()
-"""Short texts without a secret that were looked at lately: names of JSON members and steps come again and again."""
+_clean: set[str | bytes] = set()
+"""Texts without a secret that were looked at lately; of a long one, its SHA-256.
+
+Names of JSON members and steps come again and again, and so do passages: every record of an answer repeats them.
+"""
 
 
 def mask_text(text: str, where: str, masks: list[Mask]) -> str:
@@ -114,16 +118,20 @@ def find_secrets(text: str) -> list[Finding]:
     """Find the secrets in a text, in their order and without overlaps."""
     if len(text) < 4 or (_PLAIN.fullmatch(text) is not None and not named.may_name(text.lower())):
         return []
-    if len(text) > _MOST_CHARACTERS:
-        return _look_through(text)
-    if text in _clean:
+    known = text if len(text) <= _MOST_CHARACTERS else _digest(text)
+    if known in _clean:
         return []
     found = _look_through(text)
     if not found:
         if len(_clean) >= _MOST_CLEAN:
             _clean.clear()
-        _clean.add(text)
+        _clean.add(known)
     return found
+
+
+def _digest(text: str) -> bytes:
+    # A lone surrogate cannot be stored, but may be looked at.
+    return hashlib.sha256(text.encode(errors="surrogatepass")).digest()
 
 
 def _look_through(text: str) -> list[Finding]:
