@@ -31,6 +31,18 @@ def test_twenty_percent_are_allowed_and_more_are_not() -> None:
     assert slower.sentence == "latency p95 10 ms -> 12.5 ms: +25 % [+25, +25], allowed +20 %"
 
 
+def test_a_rise_of_up_to_a_millisecond_is_not_held_against_the_run() -> None:
+    """Runs of one retriever of 1 ms differ by half of it, with intervals that exclude 20 %."""
+    noise = judged(timed(0.1), timed(0.16))
+    assert noise.status is Status.NOT_APPLICABLE
+    assert noise.sentence == (
+        "latency p95 1 ms -> 1.6 ms: +60 % [+60, +60], allowed +20 %: "
+        "a rise of 1 ms or less is not told from other work on the machine"
+    )
+    assert judged(timed(0.1), timed(0.2)).status is Status.NOT_APPLICABLE
+    assert judged(timed(0.1), timed(0.201)).status is Status.FAIL
+
+
 def test_times_of_nothing_are_compared_too() -> None:
     nothing, something = timed(0.0), timed(1.0)
     assert judged(nothing, nothing).status is Status.PASS
