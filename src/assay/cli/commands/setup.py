@@ -329,9 +329,8 @@ def register_index(app: typer.Typer) -> None:
             found = plain(engine.indexes.status(surface.scope))
         lines = _facts(found)
         if facts is not None:
-            lines.append(
-                f"read {count_of(facts.facts, 'fact')} of {count_of(facts.memories, 'memory')}; {facts.ended:,} are outdated now"
-            )
+            counts = f"{count_of(facts.facts, 'fact')} of {count_of(facts.memories, 'memory')}"
+            lines.append(f"read {counts}; outdated now: {facts.ended:,}")
         read = None if facts is None else facts._asdict()
         surface.result({"compacted": plain(done), "facts": read, "status": found}, "\n".join(lines))
 

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 # nothing.
 
 RELATIVE_RULE = "relative"
+ROUNDING = 1e-9
+"""Two means that differ by this share of their value or less differ by rounding alone."""
 _DIGITS = (2, 4, 6)
 """How many digits to show: the first number of them with which two values look different."""
 
@@ -140,7 +142,7 @@ def _evidence(change: MetricChange, worse: float, options: GateOptions) -> dict[
 
 def _sentence(metric: str, change: MetricChange, options: GateOptions, *, unproven: bool) -> str:
     before, after = change.before or 0.0, change.after or 0.0
-    if before == after:
+    if math.isclose(before, after, rel_tol=ROUNDING):
         return f"{metric} stands at {after:.2f} as in the baseline"
     digits = next((digits for digits in _DIGITS if f"{before:.{digits}f}" != f"{after:.{digits}f}"), None)
     if digits is None:
