@@ -93,7 +93,7 @@ _ID = re.compile(r"\b[a-z]{1,2}_[0-9A-Za-z]{4,40}(?:\.\.\.)?")
 _CHANGING = (
     (re.compile(r"\bsha256:[0-9a-f]+(?:\.\.\.)?"), "sha256:HASH"),
     (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|\+00:00)?)?"), "TIME"),
-    (re.compile(r"\b\d[\d,.]*(?: |\b)(?:ms|s|min|hours?|days?|KB|MB|GB|tokens/s)\b"), "AMOUNT"),
+    (re.compile(r"\b\d[\d,.]*(?: |\b)(?:ms|s|min|hours?|days?|kB|KB|MB|GB|tokens/s)\b"), "AMOUNT"),
     (re.compile(r"\b[0-9a-f]{12,}\b"), "HASH"),
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:PORT"),
     # On a busy machine a gate leaves the rule about latency undecided, and then counts one rule less.
@@ -326,6 +326,8 @@ def run_page(
     there = ({NEW_ENVIRONMENT} if new_environment else set()) | ({POSTGRESQL} if database else set())
     ports = choose_ports(page)
     shell = _Shell(folder, [bin_folder, *([database] if database else [])], ports)
+    if database:
+        shell.folder.chmod(0o777)
     if page.path.is_relative_to(ROOT / "examples"):
         shutil.copytree(page.path.parent, shell.folder, dirs_exist_ok=True)
     outcomes: list[Outcome] = []
@@ -420,7 +422,10 @@ class _Shell:
             watch_output.close()
 
     def close(self) -> None:
-        """End the shell and what it left running."""
+        """End the shell and what it left running; a database detaches itself, and is ended by its own note of its id."""
+        for note in self.folder.glob("*/postmaster.pid"):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(note.read_text(encoding="utf-8").split()[0]), signal.SIGINT)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGTERM)
         if self._process.stdin is not None:

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from docs.console import NEW_ENVIRONMENT, ROOT, Outcome, Visit, find_pages, read_page, run_page
 
-EXTRAS = "memory,serve,mcp"
+EXTRAS = "memory,serve,mcp,otel"
 """What the pages need that have no install line."""
 
 
