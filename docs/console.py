@@ -72,7 +72,7 @@ REASONS = frozenset(
         "needs the network",
         "needs traces of yours",
         "runs with data in the tutorial of RAG engineers",
-        "serves until it is stopped",
+        "serves other machines until it is stopped",
         "takes minutes",
     }
 )
@@ -422,7 +422,7 @@ class _Shell:
             watch_output.close()
 
     def close(self) -> None:
-        """End the shell and what it left running; a database detaches itself, and is ended by its own note of its id."""
+        """End the shell and what it left running; a database detaches itself, and is ended by the id it noted."""
         for note in self.folder.glob("*/postmaster.pid"):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(int(note.read_text(encoding="utf-8").split()[0]), signal.SIGINT)
