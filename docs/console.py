@@ -378,6 +378,8 @@ class _Shell:
                 start_new_session=True,
             )
         self._read = 0
+        self._busy = False
+        """Whether a command has not ended, so that the shell reads no other."""
 
     def run(self, command: Command, names: Mapping[str, str], seconds: float) -> Outcome:
         """Run one command, with the ids of this run in the place of those on the page."""
@@ -390,6 +392,7 @@ class _Shell:
         self._process.stdin.write(script.encode())
         self._process.stdin.flush()
         printed, code = self._wait(seconds)
+        self._busy = code is None
         lines = tuple(printed.replace(f"{self.folder}/", "").replace(str(self.folder), ".").splitlines())
         return Outcome(command=command, exit_code=code, printed=lines)
 
@@ -426,15 +429,17 @@ class _Shell:
         for note in self.folder.glob("*/postmaster.pid"):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(int(note.read_text(encoding="utf-8").split()[0]), signal.SIGINT)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGTERM)
         if self._process.stdin is not None:
+            if not self._busy:
+                # The shell waits for its servers, so that none writes into a folder that is being removed.
+                self._process.stdin.write(b"kill $(jobs -p) 2> /dev/null; wait\n")
             self._process.stdin.close()
-        try:
-            self._process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+        for number, seconds in ((None, 0 if self._busy else 60), (signal.SIGTERM, 20), (signal.SIGKILL, 20)):
+            if number is not None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=seconds)
 
 
 def choose_ports(page: Page) -> dict[str, str]:
