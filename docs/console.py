@@ -44,36 +44,16 @@ ELSEWHERE = {"docs/guides/use-a-cluster.md": "tests/docs/test_cluster_guide.py"}
 """Pages whose commands are run by a test of their own."""
 REASONS = frozenset(
     {
-        "asks a person",
         "needs Docker or Podman",
-        "needs Jupyter",
-        "needs a PostgreSQL server",
-        "needs a dataset of yours",
-        "needs a framework or a vector store",
         "needs a model of yours",
         "needs a model server",
-        "needs a question of yours",
-        "needs a run of a system that answers",
-        "needs a server that runs",
-        "needs a service of yours",
-        "needs a store in use",
         "needs a store with many answered questions",
-        "needs a system of yours",
-        "needs a system that answers",
         "needs an MCP server of yours",
-        "needs an export of another tool",
         "needs another program",
-        "needs documents of yours",
         "needs judged answers of yours",
-        "needs notes of yours",
         "needs public data",
-        "needs searches of use",
-        "needs the file of examples/my-memory, which runs it",
         "needs the network",
-        "needs traces of yours",
-        "runs with data in the tutorial of RAG engineers",
         "serves other machines until it is stopped",
-        "takes minutes",
     }
 )
 """Why a block may be left out."""
