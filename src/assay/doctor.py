@@ -153,7 +153,8 @@ def _store(settings: Settings) -> Iterator[Finding]:
             "Store", "problem", damaged, "The file is damaged.", "Restore a checkpoint: assay checkpoint list"
         )
     if not damage:
-        yield Finding("Store", "ok", f"{place}: {memories} memories of tenant {settings.tenant}")
+        counted = f"{memories:,} {'memory' if memories == 1 else 'memories'}"
+        yield Finding("Store", "ok", f"{place}: {counted} of tenant {settings.tenant}")
     for broken_entry in broken:
         yield Finding("Store", "problem", broken_entry, "The tables disagree.", "Restore a checkpoint and report this.")
     for code in foreign:

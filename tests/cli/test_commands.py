@@ -49,6 +49,12 @@ def test_init_takes_the_checkpoint_that_reconsolidation_needs_once(run: Run) -> 
     assert run("flag", "show", "reconsolidation", "--db", "notes.db", "--json").json["activated_at"]
 
 
+def test_one_memory_is_not_counted_as_memories(run: Run) -> None:
+    run("save", "--db", "notes.db", "--title", "Oven", "--text", "We poll the oven every 5 s behind the NAT.")
+    assert run("list", "--db", "notes.db").out.startswith("1 memory: 1 current\n")
+    assert "(1 memory)" in run("init", "--db", "notes.db").out
+
+
 def test_init_again_changes_nothing(run: Run) -> None:
     run("init", "--db", "notes.db")
     assert run("init", "--db", "notes.db", "--json").json["memories"] == 0

@@ -165,7 +165,7 @@ def test_secrets_stored_in_clear_are_found_and_masked(run: Run) -> None:
         work.memories.add(note("m_old", title="Mirror", body=f"The mirror clones with {secret} at night."))
     found = run("rescan")
     assert found.code == 2
-    assert "1 secrets in 1 memories and 0 other rows are stored in clear" in found.out
+    assert "1 secret in 1 memory and 0 other rows is stored in clear" in found.out
     assert "GitLab token" in found.out
     assert "m_old" in found.out
     assert secret not in found.out

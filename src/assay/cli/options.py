@@ -22,7 +22,10 @@ ConfigOption = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="The settings file to use, instead of one found.")
 ]
 OfflineOption = Annotated[bool, typer.Option("--offline", help="Contact configured addresses only.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print results and errors only.")]
+QuietOption = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="Print results, what must be known beside them, and errors only."),
+]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Say more; show where an error comes from.")]
 
 

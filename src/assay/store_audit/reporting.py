@@ -16,6 +16,7 @@ from markupsafe import Markup
 from assay.errors import InputError
 from assay.formats.files import write_lines
 from assay.presentation.templates import STYLE, environment, read_shared
+from assay.presentation.wording import count_of
 from assay.records.store_audits import StoreAudit, StoreFault, StoreFinding
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def markdown_lines(audit: StoreAudit) -> Iterator[str]:
     yield f"# Audit of {_escape(Path(audit.path).name)}"
     yield ""
     yield (
-        f"{audit.kind} store, {audit.items:,} memories, {audit.faulty:,} with a fault ({_share(audit)}), as of"
+        f"{audit.kind} store, {count_of(audit.items, 'memory')}, {audit.faulty:,} with a fault ({_share(audit)}), as of"
         f" {audit.as_of:%Y-%m-%d}."
     )
     yield ""

@@ -8,10 +8,11 @@ from tests.evaluation.made import level
 
 from assay.evaluation.comparison import compare_two
 from assay.evaluation.gating import Question, Status
-from assay.evaluation.gating.baseline_rules import judge_latency
+from assay.evaluation.gating.baseline_rules import _judge_latency, judge_latency
 from assay.evaluation.gating.verdict import RuleVerdict
 from assay.evaluation.readings import Reading
 from assay.records.fields import plain
+from assay.records.run_results import LatencyChange
 
 
 def timed(factor: float, cases: int = 60, host: str = "here", spread: float = 0.0) -> Reading:
@@ -29,6 +30,28 @@ def test_twenty_percent_are_allowed_and_more_are_not() -> None:
     slower = judged(timed(1.0), timed(1.25))
     assert slower.status is Status.FAIL
     assert slower.sentence == "latency p95 10 ms -> 12.5 ms: +25 % [+25, +25], allowed +20 %"
+
+
+def test_a_rise_of_up_to_a_millisecond_is_not_held_against_the_run() -> None:
+    """Runs of one retriever of 1 ms differ by half of it, with intervals that exclude 20 %."""
+    noise = judged(timed(0.1), timed(0.16))
+    assert noise.status is Status.NOT_APPLICABLE
+    assert noise.sentence == (
+        "latency p95 1 ms -> 1.6 ms: +60 % [+60, +60], allowed +20 %: "
+        "a rise of 1 ms or less is not told from other work on the machine"
+    )
+    assert judged(timed(0.1), timed(0.2)).status is Status.NOT_APPLICABLE
+    assert judged(timed(0.1), timed(0.201)).status is Status.FAIL
+
+
+def test_a_rise_of_a_millisecond_that_may_be_more_is_not_decided() -> None:
+    found = _judge_latency(
+        LatencyChange(percent=95, before=1.0, after=1.6, low=0.6, high=0.6, ratio_low=1.6, ratio_high=1.6, cases=60),
+        1.6,
+        0.2,
+        lower_bound=True,
+    )
+    assert (found.status, "may be more" in found.sentence) == (Status.INCONCLUSIVE, True)
 
 
 def test_times_of_nothing_are_compared_too() -> None:

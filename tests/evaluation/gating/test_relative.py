@@ -30,6 +30,14 @@ def test_exactly_five_percent_is_allowed_and_more_is_not(after: float, status: S
     assert judged(level(0.8), level(after)).status is status
 
 
+def test_values_that_look_alike_are_shown_with_more_digits_or_called_equal() -> None:
+    before = level(0.902101)
+    assert "rose from 0.9021 to 0.9022" in judged(before, level(0.902203)).sentence
+    assert "rose from 0.902101 to 0.902103" in judged(before, level(0.902103)).sentence
+    assert judged(before, level(0.90210101)).sentence == "ndcg@5 stands at 0.902101 as in the baseline (+1e-08)"
+    assert judged(before, level(0.902101 + 1e-16)).sentence == "ndcg@5 stands at 0.90 as in the baseline"
+
+
 def test_the_sentence_holds_both_means_the_change_its_interval_the_allowance_and_p() -> None:
     before = reading({"ndcg@5": {f"q{n:02}": 0.8 for n in range(60)}})
     after = reading({"ndcg@5": {f"q{n:02}": 0.7 if n % 2 else 0.74 for n in range(60)}})

@@ -17,6 +17,7 @@ import typer
 from assay.cli.surface import Surface, command
 from assay.errors import InputError
 from assay.formats.grid import grid
+from assay.presentation.wording import count_of
 from assay.records.store_audits import (
     ImportedStore,
     RepairedStore,
@@ -122,7 +123,7 @@ def format_audit(audit: StoreAudit) -> Iterator[str]:
     from assay.store_audit.reporting import worst_first  # noqa: PLC0415 - the extra "memory"
 
     share = f" ({audit.faulty / audit.items:.1%})" if audit.items else ""
-    yield f"{audit.kind} store, {audit.items:,} memories: {audit.faulty:,} with a fault{share}"
+    yield f"{audit.kind} store, {count_of(audit.items, 'memory')}: {audit.faulty:,} with a fault{share}"
     yield from grid([("fault", "count"), *((name, f"{count:,}") for name, count in audit.counts.items())])
     if audit.worth_a_look:
         yield f"{audit.worth_a_look:,} more are worth a look and not counted: notes that quote an order"
@@ -160,7 +161,7 @@ def format_import(imported: ImportedStore) -> Iterator[str]:
 def format_repair(done: RepairedStore) -> Iterator[str]:
     """Yield what a repair did, to be read."""
     counts = ", ".join(f"{count:,} {action}" for action, count in done.actions.items() if count)
-    yield f"{done.to}: {done.kind}, {done.items:,} memories ({counts})"
+    yield f"{done.to}: {done.kind}, {count_of(done.items, 'memory')} ({counts})"
     if done.note:
         yield done.note
     if done.left:

@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 
 from assay.cli.surface import Surface, command
+from assay.presentation.wording import count_of
 from assay.records.maintenance import CheckpointLine
 from assay.verbs import maintenance
 
@@ -35,7 +36,7 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Copy the store as it is now; others may go on writing."""
         made = surface.call(maintenance.CREATE_CHECKPOINT, name=name)
-        text = f"Checkpoint {made.id}  {_size(made.size_bytes)}, {made.memories} memories"
+        text = f"Checkpoint {made.id}  {_size(made.size_bytes)}, {count_of(made.memories, 'memory')}"
         surface.show(maintenance.CREATE_CHECKPOINT, made, text)
 
     @command(group, "list")

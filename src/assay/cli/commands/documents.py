@@ -24,6 +24,7 @@ from assay.cli.work import ClusterOption, ProcessesOption, open_executor
 from assay.extras import install_command
 from assay.formats.document_text import NO_READER
 from assay.formats.grid import grid
+from assay.presentation.wording import count_of
 from assay.records.saving import ExportFormat, ImportFormat, ImportReport, IngestReport
 from assay.verbs import documents
 from assay.verbs.verb import Progress
@@ -335,8 +336,8 @@ def register_export(app: typer.Typer) -> None:
         """
         exported = surface.call(documents.EXPORT, path=path, format=format)
         states = ", ".join(f"{count:,} {status}" for status, count in exported.by_status.items()) or "none"
-        text = f"wrote {exported.memories:,} memories ({states}) and {exported.edges:,} edges to {exported.path}"
-        surface.show(documents.EXPORT, exported, text)
+        counts = f"{count_of(exported.memories, 'memory')} ({states}) and {count_of(exported.edges, 'edge')}"
+        surface.show(documents.EXPORT, exported, f"wrote {counts} to {exported.path}")
 
 
 def register(app: typer.Typer) -> None:

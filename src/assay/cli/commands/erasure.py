@@ -20,6 +20,7 @@ from assay.cli.plain import plain
 from assay.cli.surface import Surface, command
 from assay.errors import InputError, StorageError
 from assay.formats.grid import grid
+from assay.presentation.wording import count_of
 from assay.records import Erased, ErasurePlan, Forget
 from assay.records.maintenance import RescanReport, RetentionReport
 from assay.verbs import maintenance
@@ -237,8 +238,9 @@ def _format_rescan(found: RescanReport) -> Iterator[str]:
         if found.unfinished:
             yield "an earlier run was cut short before the old bytes were gone; finish it: assay rescan --apply"
         return
-    places = f"{len(found.memories):,} memories and {sum(found.rows.values()):,} other rows"
-    yield f"{found.secrets:,} secrets in {places} {'were masked' if found.masked else 'are stored in clear'}"
+    places = f"{count_of(len(found.memories), 'memory')} and {count_of(sum(found.rows.values()), 'other row')}"
+    stand = ("was" if found.secrets == 1 else "were") if found.masked else ("is" if found.secrets == 1 else "are")
+    yield f"{count_of(found.secrets, 'secret')} in {places} {stand} {'masked' if found.masked else 'stored in clear'}"
     yield from grid([(kind, f"{count:,}") for kind, count in found.kinds.items()], indent="  ")
     shown = list(found.memories.items())[:RESCAN_MOST_SHOWN]
     yield from grid([(memory_id, ", ".join(kinds)) for memory_id, kinds in shown], indent="  ")

@@ -25,6 +25,7 @@ from assay.evaluation.running.own_memory import share_held
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import Running, as_row, run_dataset
 from assay.formats.grid import grid
+from assay.presentation.wording import count_of
 from assay.records.datasets import Dataset
 from assay.records.flags import LadderPage, LadderStep, ShadowSummary, StepOutcome, TrialStanding
 from assay.systems.protocol import System
@@ -97,7 +98,7 @@ def _climbing(group: typer.Typer) -> None:
     def resume(surface: Surface, flag: FlagArgument, why: WhyOption = None) -> None:
         """Go on with a paused test and the votes it has; refused when the flag or the split is not as it should be."""
         test = surface.call(ladder_verbs.RESUME, create=True, feature_id=flag, why=why)
-        text = f"Attempt {test.attempt} at {flag} goes on, with its {test.votes} votes."
+        text = f"Attempt {test.attempt} at {flag} goes on, with its {count_of(test.votes, 'vote')}."
         surface.show(ladder_verbs.RESUME, test, text)
 
     @command(group, "collect")
@@ -106,7 +107,7 @@ def _climbing(group: typer.Typer) -> None:
         found = surface.call(ladder_verbs.COLLECT, create=True, feature_id=flag)
         decided = "" if found.step is None else f" {found.step.outcome}: {found.step.sentence}"
         because = f" {found.no_votes_because}" if found.no_votes_because else ""
-        surface.show(ladder_verbs.COLLECT, found, f"{found.votes} votes.{decided}{because}")
+        surface.show(ladder_verbs.COLLECT, found, f"{count_of(found.votes, 'vote')}.{decided}{because}")
 
 
 def _standing_there(group: typer.Typer) -> None:

@@ -25,6 +25,7 @@ from rich.tree import Tree
 from assay.cli.surface import Surface, command
 from assay.errors import InputError
 from assay.formats.grid import grid
+from assay.presentation.wording import count_of
 from assay.records import (
     EdgeKind,
     Format,
@@ -430,7 +431,7 @@ def register_list(app: typer.Typer) -> None:
 
 def _format_list(page: MemoryPage) -> Iterator[str]:
     counts = ", ".join(f"{count:,} {status}" for status, count in page.by_status.items())
-    yield f"{page.total:,} memories" + (f": {counts}" if counts else "")
+    yield count_of(page.total, "memory") + (f": {counts}" if counts else "")
     rows = [
         (
             memory.memory_id,

@@ -29,6 +29,7 @@ from assay.clock import SystemClock
 from assay.doctor import Finding, examine, examine_cluster, examine_egress
 from assay.errors import CheckpointFailed, InputError, SettingError, StorageError
 from assay.formats.grid import grid
+from assay.presentation.wording import count_of
 from assay.records.memory_list import HealthReport
 from assay.settings import (
     FILE_NAME,
@@ -70,7 +71,8 @@ def register_init(app: typer.Typer) -> None:
         written = _write_settings(Path.cwd() / FILE_NAME) if settings_file else None
         surface.result(
             {"store": place, "backend": backend, "memories": memories, "settings_file": written},
-            f"Store ready: {place}  ({memories} memories)" + (f"\nSettings:    {written}" if written else ""),
+            f"Store ready: {place}  ({count_of(memories, 'memory')})"
+            + (f"\nSettings:    {written}" if written else ""),
         )
 
 
@@ -327,7 +329,8 @@ def register_index(app: typer.Typer) -> None:
             found = plain(engine.indexes.status(surface.scope))
         lines = _facts(found)
         if facts is not None:
-            lines.append(f"read {facts.facts:,} facts of {facts.memories:,} memories; {facts.ended:,} are outdated now")
+            counts = f"{count_of(facts.facts, 'fact')} of {count_of(facts.memories, 'memory')}"
+            lines.append(f"read {counts}; outdated now: {facts.ended:,}")
         read = None if facts is None else facts._asdict()
         surface.result({"compacted": plain(done), "facts": read, "status": found}, "\n".join(lines))
 

@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 # nothing.
 
 RELATIVE_RULE = "relative"
+ROUNDING = 1e-9
+"""Two means that differ by this share of their value or less differ by rounding alone."""
+_DIGITS = (2, 4, 6)
+"""How many digits to show: the first number of them with which two values look different."""
 
 
 @gate_rule("relative")
@@ -138,9 +142,11 @@ def _evidence(change: MetricChange, worse: float, options: GateOptions) -> dict[
 
 def _sentence(metric: str, change: MetricChange, options: GateOptions, *, unproven: bool) -> str:
     before, after = change.before or 0.0, change.after or 0.0
-    if before == after:
+    if math.isclose(before, after, rel_tol=ROUNDING):
         return f"{metric} stands at {after:.2f} as in the baseline"
-    digits = 2 if f"{before:.2f}" != f"{after:.2f}" else 4
+    digits = next((digits for digits in _DIGITS if f"{before:.{digits}f}" != f"{after:.{digits}f}"), None)
+    if digits is None:
+        return f"{metric} stands at {after:.{_DIGITS[-1]}f} as in the baseline ({after - before:+.1g})"
     moved = f"{metric} {'fell' if after < before else 'rose'} from {before:.{digits}f} to {after:.{digits}f}"
     sign = "+" if lower_is_better(metric) else "-"
     allowed = f"allowed {sign}{options.drop * 100:g} %"
@@ -182,11 +188,14 @@ def _doubt(change: MetricChange) -> str:
 # --- Latency not worse than the baseline ---
 #
 # Times of another machine say nothing, and those of one machine vary: the rule speaks only on the same host, and only
-# when the interval of the ratio, over the cases both answered, excludes what is allowed.
+# when the interval of the ratio, over the cases both answered, excludes what is allowed. That interval knows how cases
+# vary, not how the machine does from one run to the next, so a rise must also be more than a process is held up for.
 
 LATENCY_RULE = "latency"
 PERCENT = 95
 ABOUT = f"p{PERCENT}"
+NOISE_MS = 1.0
+"""Rises up to this are within what other work on the machine adds to a call, and are not held against a run."""
 
 
 @gate_rule("latency", quality=False)
@@ -219,7 +228,12 @@ def _judge_latency(found: LatencyChange, low: float, allowed: float, *, lower_bo
         return _skip_latency(
             f"{moved}, {limit}: the interval does not exclude that, so it is not held against the run", found
         )
-    if lower_bound and not rose:
+    noise = rose and not beyond(found.after - found.before, NOISE_MS)
+    if noise and not lower_bound:
+        return _skip_latency(
+            f"{moved}, {limit}: a rise of {NOISE_MS:g} ms or less is not told from other work on the machine", found
+        )
+    if lower_bound and (noise or not rose):
         return RuleVerdict(
             rule=LATENCY_RULE,
             about=ABOUT,
