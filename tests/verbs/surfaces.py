@@ -165,6 +165,10 @@ class Tenant:
     def plain(self, value: Any) -> Any:
         """Return an answer with ids and times replaced by what they stand for."""
         names = {stored: f"<{name}>" for name, stored in self.ids.items()} | {self.scope.tenant: "<tenant>"}
+        if isinstance(value, Mapping) and "datasets" in value:
+            # The command line lists every file of its folder, also those that other examples left there.
+            kept = [one for one in value["datasets"] if one["bundled"] or one["name"] == self.place.files.dataset.name]
+            value = {**value, "datasets": kept}
         return _plain(value, names, {})
 
 
