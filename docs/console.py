@@ -240,7 +240,9 @@ def _read_block(path: Path, lines: list[str], begin: int, end: int, marks: Mappi
             raise PageError(f"{path.name}:{number + 1}: a console block begins with a command ('$ ...')")
         number += 1
     expected = int(marks.get("exit", "0"))
-    whole = marks.get("output", "sketch" if path.parent.name in _SKETCHED else "exact") == "exact"
+    # The folder of the project itself may have any name.
+    sketched = path.parent != ROOT and path.parent.name in _SKETCHED
+    whole = marks.get("output", "sketch" if sketched else "exact") == "exact"
     return Block(
         line=begin,
         reason=marks.get("not run", ""),
