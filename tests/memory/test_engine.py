@@ -29,7 +29,7 @@ def test_a_save_is_found_by_every_channel_that_can(home: Home, scope: Scope) -> 
         assert rain is not None
         engine.link(scope, tea, EdgeKind.ENABLED, rain, strength=0.9, evidence="habit")
 
-        found = engine.searcher.search(scope, SearchRequest(query="thirsty: tea in the left cupboard", explain=True))
+        found = engine.searcher.search(scope, SearchRequest(query='thirsty: tea in the "left cupboard"', explain=True))
 
         assert found[0].memory_id == tea
         assert set(found[0].channels) >= {Channel.VECTOR, Channel.BM25, Channel.FTS5, Channel.TRIGGER}

@@ -10,6 +10,7 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -22,6 +23,7 @@ from tests.storage.version_0_1.make import SEARCHED_AT, WAYS, open_memory
 from assay import Memory, Research
 from assay.evaluation.lookup import Lookup
 from assay.evaluation.reporting import gather, write_report
+from assay.memory.searching import SearchOptions
 from assay.records import EdgeKind, MemoryStatus, Mode
 from assay.storage.schema import CURRENT, revision
 from assay.storage.tables import metadata
@@ -73,8 +75,10 @@ def test_an_old_store_is_brought_to_the_newest_schema(memory: Memory) -> None:
 def test_searches_of_an_old_store_find_what_they_found_in_version_0_1(memory: Memory) -> None:
     recorded = RECORDED[memory.engine.store.backend_name]
     assert len(recorded) == len(RECORDED["questions"]) * len(WAYS)
-    # Tiers moved no result in 0.1.
+    # Tiers moved no result in 0.1, and full text was asked for every question.
     memory.set_flag("tier_boost", 0)
+    searcher = memory.engine.searcher
+    memory.engine.searcher = searcher.with_options(replace(SearchOptions(), full_text_always=True))
     differing = {}
     compared = 0
     for number, question in enumerate(RECORDED["questions"]):
@@ -89,6 +93,15 @@ def test_searches_of_an_old_store_find_what_they_found_in_version_0_1(memory: Me
                 differing[way, question] = {"in 0.1": recorded[f"{way} {number}"], "now": hits}
     assert differing == {}
     assert compared > len(recorded) / 2
+
+
+def test_without_full_text_the_first_result_of_a_question_is_that_of_version_0_1(memory: Memory) -> None:
+    recorded = RECORDED[memory.engine.store.backend_name]
+    memory.set_flag("tier_boost", 0)
+    for number, question in enumerate(RECORDED["questions"]):
+        found = memory.search(question, k=5)
+        if found.mode is not Mode.DEEP:
+            assert found.hits[0].memory_id == recorded[f"auto {number}"][0][0], question
 
 
 def test_everything_in_an_old_store_can_be_read(memory: Memory) -> None:

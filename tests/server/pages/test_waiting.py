@@ -65,6 +65,7 @@ def test_nothing_is_looked_at_once_and_believed() -> None:
         "test_browser.py",
         "test_change_walk.py",
         "test_demo_pages.py",
+        "test_question_review_page.py",
         "test_views_browser.py",
         "test_wrong.py",
     }
