@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
@@ -13,6 +14,7 @@ from tests.server.pages.looking import Theme, Visitor
 from tests.server.serving import OWN, served, services_at
 from tests.verbs.examples import OFFLINE
 
+from assay.memory.searching import Searcher
 from assay.records.flags import Arm
 from assay.server.services import Services
 from assay.wiring import ladder_of
@@ -28,6 +30,14 @@ PAGE = f"/evaluation/experiments/{FLAG}"
 @pytest.fixture
 def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
     monkeypatch.setenv("ASSAY_EMBEDDER_KIND", "none")
+    search = Searcher.search
+
+    def search_slowly(*given: Any, **named: Any) -> Any:
+        # A run must still go on when the page is looked at and its button is pressed.
+        time.sleep(0.05)
+        return search(*given, **named)
+
+    monkeypatch.setattr(Searcher, "search", search_slowly)
     with services_at(tmp_path) as services:
         yield services
 
