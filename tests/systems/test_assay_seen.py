@@ -175,11 +175,13 @@ def test_a_fact_that_changed_in_a_note_that_stays_is_reported_as_marked() -> Non
     assert read_case(json.loads(case_line(result.cases[0]))).retrieved == given
 
 
-def test_what_vector_only_compared_is_not_told_as_found_by_it() -> None:
-    stages = [Stage(name="filter", duration_ms=0.1, inputs=3, outputs=3, detail={"compared": 1})]
+def test_what_a_channel_only_compared_is_not_told_as_found_by_it() -> None:
+    compared = {"vector": 1, "bm25": 2}
+    stages = [Stage(name="filter", duration_ms=0.1, inputs=3, outputs=3, detail={"compared": compared})]
     vector = ChannelCandidates(channel="vector", ids=("m_1#0", "m_2#0", "m_3#0"), scores=(0.9, 0.8, 0.3))
-    words = replace(vector, channel="bm25")
+    words, exact = replace(vector, channel="bm25"), replace(vector, channel="fts5")
     assert drop_compared(vector, stages).ids == ("m_1#0", "m_2#0")
     assert drop_compared(vector, stages).scores == (0.9, 0.8)
     assert drop_compared(vector, []) == vector
-    assert drop_compared(words, stages) == words
+    assert drop_compared(words, stages).ids == ("m_1#0",)
+    assert drop_compared(exact, stages) == exact

@@ -141,11 +141,9 @@ class SearchHistory:
 
 
 def drop_compared(offered: ChannelCandidates, stages: Iterable[Stage]) -> ChannelCandidates:
-    """What a channel found itself: `vector` also lists what others found, below its own, and did not find it."""
-    if offered.channel != Channel.VECTOR:
-        return offered
-    compared = [stage.detail.get(COMPARED, 0) for stage in stages if stage.name == "filter"]
-    own = len(offered.ids) - (compared[-1] if compared else 0)
+    """What a channel found itself: `vector` and `bm25` also list what others found, below their own."""
+    compared = [stage.detail.get(COMPARED, {}) for stage in stages if stage.name == "filter"]
+    own = len(offered.ids) - (compared[-1].get(offered.channel, 0) if compared else 0)
     return replace(offered, ids=offered.ids[:own], scores=offered.scores[:own])
 
 

@@ -15,7 +15,7 @@ Read `searcher` first, then `pipeline`.
 - `hops`: facts that answer a question in several steps, one after the other.
 - `current_facts`: the newest statement on a topic above the older ones.
 - `trust`: no program's note above a person's note that it contradicts.
-- `opposed_notes`: notes of persons that a program's result contradicts, shown beside it.
+- `raised_notes`: notes that a rule puts among the results though no channel ranked them high enough.
 - `relevance`: the probability that a result is relevant, fitted on labelled searches.
 - `highlighting`: which words of a text match a query.
 - `results`: reranking, the relevance cut, the token budget and the explanation of each hit.

@@ -339,8 +339,7 @@ def embed_query(embedder: Embedder | None, query: str, *, stopwatch: Stopwatch, 
 # --- The candidate stage: call every channel and load the rows of the passages they find ---
 #
 # `vector`, `fts5` and `bm25` offer passages. Then `trigger` and `graph` offer memories, the latter from the best hits
-#   so
-# far; each of those votes for its memory's best passage, the one that the others rank highest, or else its first.
+# so far; each of those votes for its memory's best passage, the one that the others rank highest, or else its first.
 
 
 class _Fused(NamedTuple):
@@ -421,7 +420,7 @@ class Gathering:
     ) -> None:
         """`expand` says whether words of the first results may join the query."""
         self._ask = ask
-        self._asked = ask
+        self._expanded_ask = ask
         """With the words that expansion added, once it has."""
         self._expand = expand
         self._fusing = fusing
@@ -463,7 +462,7 @@ class Gathering:
         found = dict.fromkeys(number for offered in lists.values() for number, _ in offered)
         for channel, compare in ((Channel.VECTOR, compare_found), (Channel.BM25, score_found)):
             if (listed := lists.get(channel)) is not None:
-                self._join_compared(channel, listed, partial(compare, self._asked, listed, found))
+                self._join_compared(channel, listed, partial(compare, self._expanded_ask, listed, found))
 
     def _join_compared(self, channel: Channel, listed: Offer, compare: Callable[[], Offer]) -> None:
         begun = self._elapsed_ms()
@@ -482,9 +481,9 @@ class Gathering:
         if not added:
             return False
         before = self._found.timings[Channel.BM25]
-        self._asked = replace(self._ask, added_stems=added)
+        self._expanded_ask = replace(self._ask, added_stems=added)
         self._found.compared.pop(Channel.BM25, None)
-        self._run(Channel.BM25, partial(search_stems, self._asked))
+        self._run(Channel.BM25, partial(search_stems, self._expanded_ask))
         self._found.timings[Channel.BM25] += before
         self._found.added_stems = added
         return True

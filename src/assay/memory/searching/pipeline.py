@@ -25,9 +25,9 @@ from assay.memory.searching.current_facts import Placed, arrange_by_time, read_s
 from assay.memory.searching.fusion import AggregatedMemory, aggregate, ceiling, floor_of
 from assay.memory.searching.hops import READ, Chain, choose_steps, find_chains
 from assay.memory.searching.modes import ModeChoice, SearchPlan, plan_mode
-from assay.memory.searching.opposed_notes import OpposedNotes
 from assay.memory.searching.options import SearchOptions
 from assay.memory.searching.query import ParsedQuery, parse
+from assay.memory.searching.raised_notes import RaisedNotes
 from assay.memory.searching.relevance import FoundResult, Relevance, find_relevance, fitted_embedder, read_query
 from assay.memory.searching.results import COMPARED, Ranked, Ranking, Rules, Shown, finish_results, mmr, rerank_with
 from assay.memory.searching.tiers import IsDeprecated, is_deprecated, is_never_deprecated, split_deprecated
@@ -215,8 +215,9 @@ class Pipeline:
     def _filter(self, found: Candidates) -> tuple[dict[Channel, Offer], Rows]:
         with self._trace.stage("filter", inputs=len(found.rows)) as stage:
             stage.outputs = len(found.passing)
-            if compared := found.compared.get(Channel.VECTOR):
-                stage.detail[COMPARED] = len(compared & found.passing.memory_numbers.keys())
+            if found.compared:
+                passing = found.passing.memory_numbers.keys()
+                stage.detail[COMPARED] = {str(name): len(numbers & passing) for name, numbers in found.compared.items()}
             return keep_passing(found.lists, found.passing.memory_numbers), found.passing
 
     def _boost(
@@ -375,7 +376,7 @@ class Pipeline:
         with self._trace.stage("hops", inputs=ranking.found) as stage:
             chains = self._guard.run("hops", work, self._find_chains) or []
             rank = {place.row.memory_id: at for at, place in enumerate(ranking.order, start=1)}
-            raising = OpposedNotes(work, ranking, memories, lambda row: passes(row) and not self._is_deprecated(row))
+            raising = RaisedNotes(work, ranking, memories, lambda row: passes(row) and not self._is_deprecated(row))
             steps = {
                 memory_id: step for memory_id, step in choose_steps(chains, rank.get).items() if raising.may(memory_id)
             }
@@ -437,7 +438,7 @@ class Pipeline:
                 return ranking if found is None else replace(ranking, contradictions=found)
             rows = ranking.rows
             current = [memory for memory in memories if not self._is_deprecated(rows[memory.best.number])]
-            raising = OpposedNotes(work, ranking, current, lambda row: passes(row) and not self._is_deprecated(row))
+            raising = RaisedNotes(work, ranking, current, lambda row: passes(row) and not self._is_deprecated(row))
             arranged = arrange(ids, opposed, shown=shown, may_raise=raising.may)
             known = {place.row.memory_id: place for place in ranking.order} | raising.found
             order = [known[memory_id]._replace(trust=arranged.moves.get(memory_id)) for memory_id in arranged.order]

@@ -90,7 +90,7 @@ class Ranked(NamedTuple):
 
 
 COMPARED = "compared"
-"""In the details of the stage `filter`: how many passages stand in the list of `vector` that it did not find."""
+"""In the details of the stage `filter`: how many passages stand in the list of each channel that it did not find."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

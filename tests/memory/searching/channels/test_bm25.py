@@ -31,6 +31,8 @@ def test_what_only_vectors_find_has_the_score_that_the_channel_alone_gives_it(sh
     assert all(bm25_of(hit) == every[hit.memory_id] > 0.0 for hit in by_vector)
     detail = next(stage for stage in found.stages if stage.name == "candidate").detail
     assert (detail["bm25"]["found"], detail["bm25"]["compared"]) == (2, len(by_vector))
+    passed = next(stage for stage in found.stages if stage.name == "filter").detail["compared"]
+    assert passed["bm25"] == len(by_vector)
     assert all(hit.explanation is not None and hit.explanation.recompute() == hit.score for hit in found)
 
 

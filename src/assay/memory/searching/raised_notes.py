@@ -1,4 +1,7 @@
-"""Notes of persons that a program's result contradicts: they are shown though no channel ranked them high enough."""
+"""Notes that a rule puts among the results though no channel ranked them high enough.
+
+Of a question in several steps the facts that answer each step, and persons' notes that a program's result contradicts.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from assay.memory.searching.results import Ranked, Ranking
 from assay.storage import Candidate, Work
 
 
-class OpposedNotes:
-    """Persons' notes that are not among the results that count, fetched when a program's result contradicts them."""
+class RaisedNotes:
+    """Notes that are not among the results that count, looked up or read when a rule asks for them."""
 
     def __init__(
         self,
