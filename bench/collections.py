@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,23 +38,41 @@ class Collection:
     questions: dict[str, str]
     judgments: dict[str, dict[str, int]]
     """Grades by question and document; the same questions, in the same order."""
+    previous: Mapping[str, str] = field(default_factory=dict)
+    """By question that continues a conversation, what the user said before it."""
+    surroundings: Mapping[str, str] = field(default_factory=dict)
+    """By document that is a turn of a chat, the turns around it, as `assay ingest --conversation` takes them in."""
+    one_by_one: bool = False
+    """Whether the documents are notes that somebody saves one after the other, so that later ones may replace earlier
+    ones; otherwise they are files that are taken in together."""
 
 
 def load(folder: Path, name: str) -> Collection:
     """Read one collection."""
     place = folder / name
     graded = read_grades(place / "qrels.tsv")
-    questions = {
-        str(line["_id"]): str(line["text"])
+    asked = [
+        line
         for line in read_lines(place / "queries.jsonl")
         if max(graded.get(line["_id"], {}).values(), default=0) > 0 and not _held_out(name, line)
-    }
+    ]
+    questions = {str(line["_id"]): str(line["text"]) for line in asked}
     documents = [
         Document(line["_id"], line.get("title") or "", line["text"]) for line in read_lines(place / "corpus.jsonl")
     ]
     return Collection(
-        name=name, documents=documents, questions=questions, judgments={one: graded[one] for one in questions}
+        name=name,
+        documents=documents,
+        questions=questions,
+        judgments={question: graded[question] for question in questions},
+        previous={str(line["_id"]): said for line in asked if (said := _find_previous(line)) is not None},
     )
+
+
+def _find_previous(question: Mapping[str, Any]) -> str | None:
+    """Return what the user said before a question of a conversation."""
+    turns = reversed(question.get("metadata", {}).get("history", []))
+    return next((turn["text"] for turn in turns if turn["speaker"] == "user" and turn["text"].strip()), None)
 
 
 def _held_out(name: str, question: Mapping[str, Any]) -> bool:

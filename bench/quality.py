@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,7 @@ from assay.records import (
 from assay.settings import Origin as SettingOrigin
 from assay.settings import Settings
 from assay.testing import FixedClock
+from assay.testing.clock import START
 from assay.wiring import open_engine
 from bench import fusions
 from bench.collections import ALL, NEEDED, Collection, load
@@ -132,16 +134,32 @@ def _ids(hits: Mapping[str, Sequence[Hit]]) -> dict[str, list[str]]:
 def save(engine: Engine, collection: Collection) -> dict[str, str]:
     """Save every document; the document of each memory."""
     drafts = (
-        Draft(title=one.title.strip() or one.id, body=one.text, format=Format.TEXT, source_id=one.id)
-        for one in collection.documents
+        Draft(
+            title=document.title.strip() or document.id,
+            body=document.text,
+            format=Format.TEXT,
+            source_id=document.id,
+            surroundings=collection.surroundings.get(document.id, ""),
+        )
+        for document in collection.documents
     )
     document_of = {}
+    if collection.one_by_one:
+        for draft, at in zip(drafts, list_moments(len(collection.documents)), strict=True):
+            outcome = engine.saver.save(SCOPE, replace(draft, valid_from=at))
+            document_of[str(outcome.memory_id)] = str(draft.source_id)
+        return document_of
     for draft, outcome in engine.saver.save_many(SCOPE, drafts, batch=200):
         if isinstance(outcome, Refused):
             raise outcome.error
         document_of[str(outcome.memory_id)] = str(draft.source_id)
     engine.indexes.compact(SCOPE)
     return document_of
+
+
+def list_moments(count: int) -> list[datetime]:
+    """Return when notes are saved that come a minute after each other, the last of them just before the search."""
+    return [START - timedelta(minutes=count - place) for place in range(count)]
 
 
 def measure(collection: Collection, db: Path, embedder: Embedder) -> Trial:

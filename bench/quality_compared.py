@@ -1,28 +1,34 @@
 """Old default, plain convex fusion and new default side by side, and what each part is worth.
 
-`python -m bench.quality_compared --data DIR [--cache DIR] [--questions 150] [--documents 2000]`
+`python -m bench.quality_compared --data DIR [--old DIR] [--cache DIR] [--questions 150] [--documents 2000]`
 
-Each collection is saved through the real engine into a store of its own, with vectors of the bundled model. The old
-default is that of version 0.1: a passage has no cosine or no BM25 where only other channels found it, `fts5` is asked
-for every question, deep mode expands the question, of short passages too, and nothing is raised for being named. Plain
-convex fusion is computed here from every passage's exact BM25 and cosine (.3 and .7, best passage of a document),
-without the engine's pipeline. Differences are paired by question, with 95 % bootstrap intervals; in the mean every
-collection counts alike and is resampled for itself.
+Each collection is saved through the real engine into a store of its own, with vectors of the bundled model. Chats are
+taken in as `assay ingest --conversation` does, facts are saved one by one, everything else as files are
+(`bench.memory_collections`).
 
-The second table switches off one part at a time, with its difference to the new default and its processor time.
-A collection with more documents is cut to a fixed sample that holds everything judged for the questions asked. `locomo`
-are the turns of five chats of that benchmark, read from `memory-benchmarks` beside the collections.
+- Old default: version 0.1 itself, run from the checkout that `--old` names, on the same texts without what stands
+  around turns of chats, which it cannot take in. Without `--old` it is imitated by what can be switched off: a passage
+  has no cosine or no BM25 where only other channels found it, `fts5` is asked for every question, deep mode expands the
+  question, of short passages too, and nothing is raised for being named.
+- Plain convex fusion: every passage's exact BM25 and cosine (.3 and .7, best passage of a document) over the same texts
+  as the old default, without the engine's pipeline.
+- New default: the search as it is.
+
+Differences are paired by question, with 95 % bootstrap intervals; in the mean every collection counts alike and is
+resampled for itself. The second table switches off one part at a time, with its difference to the new default and its
+processor time. A collection with more documents is cut to a fixed sample that holds everything judged for the questions
+asked.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -42,18 +48,18 @@ from assay.settings import Origin as SettingOrigin
 from assay.settings import Settings
 from assay.testing import FixedClock
 from assay.wiring import open_engine
-from bench.collections import ALL, Collection, Document, load
+from bench.collections import ALL, Collection
 from bench.fusions import SHOWN, Values
-from bench.modes import list_documents
+from bench.memory_collections import BELIEFS, FACTS, LOCOMO, load_any
 from bench.quality import save
 from bench.remembered import RememberedEmbedder
+from bench.version_rankings import rank_with
 
 SCOPE = Scope()
 NDCG, RECALL = parse_specs(["ndcg@10", "recall@10"])
 RESAMPLES = 2_000
 OLD, CONVEX, NEW = "old default", "plain convex fusion", "new default"
 BM25_SHARE = 0.3
-LOCOMO = "locomo"
 EVERYWHERE = (Channel.VECTOR, Channel.BM25, Channel.TRIGGER, Channel.GRAPH)
 """The channels that every question is asked of."""
 
@@ -68,6 +74,8 @@ class Way:
     options: Mapping[str, Any] | None = None
     expanded: bool = True
     """Whether deep mode may expand the question."""
+    follows: bool = False
+    """Whether a question of a conversation is asked with what the user said before it."""
 
 
 NOT_COMPARED, EXPANDING_ALWAYS = {"compare_found": False}, {"expansion_least": 1}
@@ -92,6 +100,7 @@ ABLATIONS = {
     "choice of mode (always focused)": Way(mode=Mode.FOCUSED),
 }
 ADDED = {
+    "the question before it, in a conversation": Way(follows=True),
     "query expansion, of short passages too": Way(options=EXPANDING_ALWAYS),
     "channel fts5 for every question": Way(options=FULL_TEXT_ALWAYS),
     "deep mode for every question": Way(mode=Mode.DEEP),
@@ -125,7 +134,13 @@ class Asking:
         rankings, spent = {}, 0.0
         for key, text in self._collection.questions.items():
             request = SearchRequest(
-                query=text, k=SHOWN, mode=way.mode, without=way.without, channels=channels, origin=Origin.EVALUATION
+                query=text,
+                previous_query=self._collection.previous.get(key) if way.follows else None,
+                k=SHOWN,
+                mode=way.mode,
+                without=way.without,
+                channels=channels,
+                origin=Origin.EVALUATION,
             )
             begun = time.thread_time()
             hits = searcher.search(SCOPE, request).hits
@@ -188,54 +203,44 @@ def cut(collection: Collection, questions: int, documents: int) -> Collection:
     )
 
 
-def load_any(folder: Path, name: str) -> Collection:
-    """A collection, or the turns of the chats of `locomo`."""
-    return load_turns(folder / "memory-benchmarks" / LOCOMO / "locomo5.json") if name == LOCOMO else load(folder, name)
-
-
-def load_turns(file: Path) -> Collection:
-    """Every turn is a document, named by its speaker and time; evidence that names no turn is left out."""
-    documents: list[Document] = []
-    questions: dict[str, str] = {}
-    judgments: dict[str, dict[str, int]] = {}
-    for number, chat in enumerate(json.loads(file.read_text(encoding="utf-8"))):
-        turns = {}
-        for name, session in chat["conversation"].items():
-            if re.fullmatch(r"session_\d+", name):
-                when = chat["conversation"].get(f"{name}_date_time", "")
-                for turn in session:
-                    turns[turn["dia_id"]] = Document(
-                        f"{number}:{turn['dia_id']}", f"{turn['speaker']}, {when}", turn["text"]
-                    )
-        documents += turns.values()
-        for place, asked in enumerate(chat["qa"]):
-            found = {turns[one].id: 1 for one in asked["evidence"] if one in turns}
-            if found and asked["category"] != 5:
-                questions[f"{number}:{place}"] = asked["question"]
-                judgments[f"{number}:{place}"] = found
-    return Collection(name=LOCOMO, documents=documents, questions=questions, judgments=judgments)
-
-
 def run(
-    collection: Collection, folder: Path, embedder: Embedder, ways: Mapping[str, Way] = WAYS | ABLATIONS | ADDED
+    collection: Collection, folder: Path, embedder: Embedder, ways: Mapping[str, Way], old: Path | None = None
 ) -> dict[str, Measured]:
-    """Measure these ways on one collection."""
-    mark = content_hash([len(collection.documents), sorted(collection.questions)])[-8:]
+    """Measure these ways on one collection; `old` is a checkout of version 0.1, which then measures the old default."""
+    plain = replace(collection, surroundings={}, one_by_one=False)
+    former = {title: way for title, way in ways.items() if title == OLD}
+    found = _measure_ways(plain, folder, embedder, former, plainly=True)
+    if old is not None:
+        with _opened(plain, folder, embedder) as asking:
+            found[OLD] = asking.judge(*rank_with(old, replace(plain, one_by_one=collection.one_by_one), folder))
+    return found | _measure_ways(collection, folder, embedder, {key: way for key, way in ways.items() if key != OLD})
+
+
+def _measure_ways(
+    collection: Collection, folder: Path, embedder: Embedder, ways: Mapping[str, Way], *, plainly: bool = False
+) -> dict[str, Measured]:
     found: dict[str, Measured] = {}
-    # A fixed clock: otherwise a newer search finds everything a little older.
-    clock = FixedClock()
     for expanded in (True, False):
-        said = ("on" if expanded else "off", SettingOrigin("option", "bench"))
-        settings = Settings(db=str(folder / f"{collection.name}-{mark}.db"), flags={"query_expansion": said})
-        with open_engine(settings, embedder=embedder, clock=clock) as engine:
-            document_of = list_documents(engine) or save(engine, collection)
-            asking = Asking(engine, collection, document_of)
-            for title, way in ways.items():
-                if way.expanded is expanded:
-                    found[title] = asking.measure(way)
-            if expanded:
+        with _opened(collection, folder, embedder, expanded=expanded) as asking:
+            found |= {title: asking.measure(way) for title, way in ways.items() if way.expanded is expanded}
+            if plainly and expanded:
                 found[CONVEX] = asking.fuse_plainly(embedder)
     return found
+
+
+@contextmanager
+def _opened(collection: Collection, folder: Path, embedder: Embedder, *, expanded: bool = True) -> Iterator[Asking]:
+    """Open the store of a collection, and fill it the first time."""
+    parts = [len(collection.documents), sorted(collection.questions), *sorted(collection.surroundings.items())]
+    place = folder / f"{collection.name}-{content_hash([*parts, collection.one_by_one])[-8:]}"
+    saved = place.with_suffix(".saved.json")
+    said = ("on" if expanded else "off", SettingOrigin("option", "bench"))
+    settings = Settings(db=str(place.with_suffix(".db")), flags={"query_expansion": said})
+    # A fixed clock: otherwise a newer search finds everything a little older.
+    with open_engine(settings, embedder=embedder, clock=FixedClock()) as engine:
+        if not saved.exists():
+            saved.write_text(json.dumps(save(engine, collection)), encoding="utf-8")
+        yield Asking(engine, collection, json.loads(saved.read_text(encoding="utf-8")))
 
 
 Taken = Callable[[Measured], Values]
@@ -326,10 +331,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.quality_compared", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="the folder of the collections")
     parser.add_argument("--cache", type=Path, help="keep stores and vectors here for the next run")
-    parser.add_argument("--collections", default=",".join((*ALL, LOCOMO)))
+    parser.add_argument("--collections", default=",".join((*ALL, LOCOMO, FACTS, BELIEFS)))
     parser.add_argument("--questions", type=int, default=150, help="at most this many questions of a collection")
     parser.add_argument("--documents", type=int, default=2_000, help="about this many documents at most")
     parser.add_argument("--embedder", default="minilm", help="a registered embedder, such as granite")
+    parser.add_argument("--old", type=Path, help="a checkout of version 0.1, which then is the old default")
     parser.add_argument("--defaults", action="store_true", help="compare the defaults and leave the parts out")
     parser.add_argument("--keep", type=Path, help="keep what was measured in this file, for --join")
     parser.add_argument(
@@ -346,7 +352,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         embedder = RememberedEmbedder(find_embedder(asked.embedder).load(EmbedderRequest()), folder)
         for name in asked.collections.split(","):
             collection = cut(load_any(asked.data, name), asked.questions, asked.documents)
-            measured[name] = run(collection, folder, embedder, WAYS if asked.defaults else WAYS | ABLATIONS | ADDED)
+            ways = WAYS if asked.defaults else WAYS | ABLATIONS | ADDED
+            measured[name] = run(collection, folder, embedder, ways, asked.old)
             sizes = f"{len(collection.documents):,} documents, {len(collection.questions):,} questions"
             print(f"{name}: {sizes}, {embedder.made:,} vectors made so far", file=sys.stderr, flush=True)
             if asked.keep is not None:

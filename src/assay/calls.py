@@ -144,6 +144,7 @@ class MemoryCalls(ABC):
         as_of: datetime | None = None,
         include_superseded: bool = False,
         channels: Sequence[Channel | str] | None = None,
+        previous_query: str | None = None,
         session_id: str | None = None,
         context_type: str | None = None,
         token_budget: int | None = None,
@@ -154,6 +155,7 @@ class MemoryCalls(ABC):
         """Find memories: hits with score, title and text; with `explain`, every number behind the score, and steps.
 
         `min_relevance` leaves out hits with a lower probability of being relevant; the result counts them.
+        `previous_query` is the question before this one in a conversation, so that a follow-up is understood.
         """
         return self._call(
             searching.SEARCH,
@@ -170,6 +172,7 @@ class MemoryCalls(ABC):
             as_of=as_of,
             include_superseded=include_superseded,
             channels=channels,
+            previous_query=previous_query,
             session_id=session_id,
             context_type=context_type,
             token_budget=token_budget,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from assay.errors import NotCovered, NothingMeasured, SettingError
 from assay.evaluation.running.runner import run
 from assay.records import Edge, EdgeKind, Origin, Scope, Tier
 from assay.records.answers import FolderMode, GoldAnchors, GoldSupport
-from assay.records.datasets import Case, Document
+from assay.records.datasets import Case, Document, Turn
 from assay.settings import default_cache, load_settings
 from assay.systems.boundary import Asker, Terms
 from assay.systems.protocol import System
@@ -43,6 +44,20 @@ def test_a_case_is_a_search_that_gives_documents_and_passages(system: System) ->
     assert {one.rel_path for one in found.passages} <= set(TEXTS)
     assert {one.chunk_id for one in found.passages} >= {"pool:chunk:0"}
     assert found.stages.keys() >= {"embedding", "candidate", "fusion", "final-rank"}
+
+
+def test_with_previous_query_on_a_case_is_asked_with_the_users_turn_before_it() -> None:
+    said = (("user", "is there a swimming pool"), ("agent", "Yes, on the roof."), ("user", " "))
+    turns = tuple(Turn(speaker=speaker, text=text) for speaker, text in said)
+    case = Case(id="when", query="until when", grades=CASES[0].grades, history=turns)
+    opening = replace(case, history=())
+    with closing(wiring.open_system(f"{SPEC},previous_query=on", dataset())) as follows:
+        assert "pool" in follows.retrieve(case.query, 3, case).ids
+        assert "pool" not in follows.retrieve(case.query, 3, opening).ids
+        # With every turn of the user as the query there is nothing left to lean on.
+        assert "pool" in follows.retrieve("is there a swimming pool\nuntil when", 3, case).ids
+    with closing(wiring.open_system(SPEC, dataset())) as alone:
+        assert "pool" not in alone.retrieve(case.query, 3, case).ids
 
 
 def test_the_log_tells_how_the_list_came_about(system: System) -> None:

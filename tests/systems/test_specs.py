@@ -46,6 +46,13 @@ def test_a_configuration_simulates_a_context_that_is_filling_up() -> None:
         parse_spec("assay:tokens_used=much", HERE)
 
 
+def test_the_previous_question_of_a_conversation_is_asked_for_by_name() -> None:
+    assert parse_spec("assay:previous_query=on", HERE).configuration == Configuration(previous_query=True)
+    assert parse_spec("assay:previous_query=off", HERE).configuration == Configuration()
+    with pytest.raises(UnknownSystem, match="previous_query=maybe is neither on nor off"):
+        parse_spec("assay:previous_query=maybe", HERE)
+
+
 def test_a_configuration_may_stand_in_a_file(tmp_path: Path) -> None:
     lines = 'mode = "deep"\nchannels = ["vector"]\n[search]\nfusion = "rrf"\n[flags]\nmmr = false\n'
     (tmp_path / "worse.toml").write_text(lines, encoding="utf-8")

@@ -316,6 +316,7 @@ MEMORY = {
             "context_type": Change(
                 first=None, other="recipe", base={"query": "house polled warranty"}, prepare=save_recipe
             ),
+            "previous_query": (None, "how is the oven polled"),
             "session_id": Change(first=None, other="s1", base={"query": "polled oven"}),
             "explain": (False, True),
         },

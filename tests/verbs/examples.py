@@ -1155,6 +1155,11 @@ SEARCHING = (
                 ),
                 prepare=mark_tea,
             ),
+            Example(
+                given={"query": "how often", "previous_query": "how is the oven polled"},
+                argv=("search", "how often", "--previous-query", "how is the oven polled"),
+            ),
+            Example(given={"query": "oven", "previous_query": ""}, argv=("search", "oven", "--previous-query", "")),
             Example(given={"query": "oven", "min_relevance": 0.5}, argv=("search", "oven", "--min-relevance", "0.5")),
             Example(given={"query": "oven", "min_relevance": 2}, argv=("search", "oven", "--min-relevance", "2")),
             Example(given={"query": "oven", "tokens_used": 5}, argv=("search", "oven", "--tokens-used", "5")),

@@ -170,6 +170,9 @@ class SearchRequest:
     folder_mode: FolderMode = FolderMode.OFF
     channels: tuple[Channel, ...] | None = None
     """None: those of the mode."""
+    previous_query: str | None = None
+    """The question before this one in the same conversation: its words and its meaning count a little, so that "and
+    how much is it?" finds what the conversation is about."""
     session_id: str | None = None
     working_memory: tuple[str, ...] = ()
     """Memories that the caller holds already, as if the session's last search had given them."""
@@ -191,6 +194,9 @@ class SearchRequest:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "query", values.text(self.query, "query", longest=MAX_QUERY, empty=False))
+        if self.previous_query is not None:
+            previous = values.text(self.previous_query, "previous_query", longest=MAX_QUERY, empty=False)
+            object.__setattr__(self, "previous_query", previous)
         require(self, values.count, "k", "tokens_used")
         if not 1 <= self.k <= MAX_RESULTS:
             raise BadValue(f"k {self.k} is not from 1 to {MAX_RESULTS}", remedy=f"Ask for 1 to {MAX_RESULTS} results.")

@@ -59,6 +59,7 @@ class CaseSearcher:
             mode=request.mode if wanted.mode is Mode.AUTO else wanted.mode,
             channels=wanted.channels,
             folder_mode=wanted.folder_mode,
+            previous_query=wanted.previous_query,
             session_id=wanted.session_id,
             working_memory=wanted.working_memory,
             context_type=wanted.context_type,

@@ -258,6 +258,11 @@ def _settle_facts(engine: Engine, scope: Scope) -> None:
             work.facts.settle(work.facts.topics_touched_by(memories[start : start + FOLD_FROM]))
 
 
+def _find_previous_query(case: Case) -> str | None:
+    """Return what the user said before the question of a case; None where it opens the conversation."""
+    return next((turn.text for turn in reversed(case.history) if turn.by_user and turn.text.strip()), None)
+
+
 def _sources(engine: Engine, scope: Scope) -> dict[str, str]:
     """Every memory that came from a document, with the document's id; also those that were superseded."""
     found: dict[str, str] = {}
@@ -317,6 +322,7 @@ class AssaySystem(System):
             channels=asked.channels,
             folder_mode=case.folder_mode if asked.folder_mode is FolderMode.OFF else asked.folder_mode,
             filters=Filters(as_of=case.asked_at if self._dated else None),
+            previous_query=_find_previous_query(case) if asked.previous_query and query == case.query else None,
             session_id=None if session is None else session.session_id,
             working_memory=tuple(self._memory_of[held_id] for held_id in held if held_id in self._memory_of),
             context_type=asked.context_type,

@@ -151,8 +151,9 @@ def add_builtin(
 #
 # What follows `assay:` is a list of `key=value` with commas between, or the path of a TOML file. A key is `mode`,
 # `channels` (joined by `+`), `folder_mode`, `context_type`, `token_budget`, `tokens_used` or `min_relevance`, which go
-# into every search, or a setting such as `search.fusion`, or a flag as `flags.NAME`. With a budget and used tokens a
-# run simulates searches from a context that is filling up.
+# into every search, `previous_query` (on: a case of a conversation is asked with the user's turn before it), a setting
+# such as `search.fusion`, or a flag as `flags.NAME`. With a budget and used tokens a run simulates searches from a
+# context that is filling up.
 
 _FLAGS = "flags."
 
@@ -169,6 +170,9 @@ class Configuration:
     tokens_used: int = 0
     min_relevance: float | None = None
     """Without it lists are not cut, whatever the settings say: rankings are measured whole."""
+    previous_query: bool = False
+    """Whether a case of a conversation is asked with the user's turn before it, as an agent may; other systems get the
+    question alone, so it is off unless it is asked for."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """By key, over those of file and environment."""
     flags: Mapping[str, str] = field(default_factory=dict)
@@ -187,6 +191,7 @@ class Configuration:
             "token_budget": self.token_budget,
             "tokens_used": self.tokens_used,
             "min_relevance": self.min_relevance,
+            "previous_query": self.previous_query,
             "settings": dict(self.settings),
             "flags": dict(self.flags),
         }
@@ -293,6 +298,7 @@ def _read(given: Mapping[str, str]) -> Configuration:
     context_type = rest.pop("context_type", None)
     budget, used = rest.pop("token_budget", None), rest.pop("tokens_used", "0")
     least = rest.pop("min_relevance", None)
+    previous = rest.pop("previous_query", "off")
     flags = {key.removeprefix(_FLAGS): value for key, value in rest.items() if key.startswith(_FLAGS)}
     settings = {key: value for key, value in rest.items() if not key.startswith(_FLAGS)}
     return Configuration(
@@ -303,9 +309,18 @@ def _read(given: Mapping[str, str]) -> Configuration:
         token_budget=None if budget is None else _count(budget, "token_budget"),
         tokens_used=_count(used, "tokens_used"),
         min_relevance=None if least is None else _share(least, "min_relevance"),
+        previous_query=_switch(previous, "previous_query"),
         settings=settings,
         flags=flags,
     )
+
+
+def _switch(text: str, name: str) -> bool:
+    # A TOML file says true or false.
+    known = {"on": True, "true": True, "off": False, "false": False}
+    if text not in known:
+        raise UnknownSystem(f"{name}={text} is neither on nor off", remedy=f"Write it like {name}=on.")
+    return known[text]
 
 
 def _count(text: str, name: str) -> int:

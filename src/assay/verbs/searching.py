@@ -112,6 +112,15 @@ class MemorySearchRequest(Request):
             "Left out: as the settings say."
         ),
     ] = None
+    previous_query: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            max_length=LONGEST_QUERY,
+            description="The question before this one in the same conversation. It counts a little, so that a "
+            'follow-up such as "and how much is it?" is understood. Left out: the query stands alone.',
+        ),
+    ] = None
     session_id: SessionId = None
     explain: Annotated[
         YesNo, Field(description="Also give every number behind each score, and every step of the search.")
@@ -182,6 +191,7 @@ def search(caller: Caller, request: MemorySearchRequest) -> SearchResult:
             filters=filters,
             folder_mode=request.folder_mode,
             channels=request.channels,
+            previous_query=request.previous_query,
             session_id=request.session_id,
             token_budget=request.token_budget,
             tokens_used=request.tokens_used,

@@ -10,8 +10,11 @@ import pytest
 from numpy.typing import NDArray
 from tests.memory.searching.shelf import Shelf, ids
 
+from assay.errors import BadValue
+from assay.memory.searching.candidates import Embedded
+from assay.memory.searching.channels import QueryVector
 from assay.memory.searching.options import SearchOptions
-from assay.records import EdgeKind, Filters, FusionMethod, Hit, LoggedQuery, SearchResult
+from assay.records import EdgeKind, Filters, FusionMethod, Hit, LoggedQuery, SearchRequest, SearchResult
 from assay.records.learning import ChangeKind, LearnedTerm, TermState
 from assay.testing import note
 
@@ -258,3 +261,55 @@ def test_what_a_better_result_names_by_its_title_is_raised_unless_switched_off(s
     asked_by_name = {"query": "alpha beta gamma of the harbour office"}
     for more in ({"mode": "quick"}, {"without": ("named_boost",)}, asked_by_name):
         assert all("named" not in factors for factors in boosts(shelf.search(**{**asked, **more})).values())
+
+
+def test_a_follow_up_is_understood_by_the_question_before_it(shelf: Shelf) -> None:
+    shelf.put(
+        note("m_ferry", title="Ferry", body="ferry island fare"),
+        note("m_train", title="Train", body="train coast fare"),
+        note("m_bread", title="Bread", body="bread price"),
+    )
+    follow_up: dict[str, Any] = {"query": "fare"}
+    for channel in ("bm25", "vector"):
+        train = shelf.search(**follow_up, channels=(channel,), previous_query="train coast")
+        assert ids(train)[0] == "m_train", channel
+        ferry = shelf.search(**follow_up, channels=(channel,), previous_query="ferry island")
+        assert ids(ferry)[0] == "m_ferry", channel
+    [stage] = [stage for stage in ferry.stages if stage.name == "candidate"]
+    assert "ferri" in stage.detail["previous_stems"]
+
+
+def test_the_previous_question_counts_less_than_the_question(shelf: Shelf) -> None:
+    shelf.put(
+        note("m_1", title="Ferry", body="ferry island quay harbour"),
+        note("m_2", title="Oven", body="oven bread flour yeast"),
+    )
+    asked = {"query": "oven bread flour yeast", "previous_query": "ferry island quay harbour"}
+    assert ids(shelf.search(**asked))[0] == "m_2"
+    plain = shelf.search("oven bread flour yeast")
+    assert "previous_stems" not in next(stage for stage in plain.stages if stage.name == "candidate").detail
+
+
+def test_stems_of_both_questions_count_together(sqlite_shelf: Shelf) -> None:
+    sqlite_shelf.put(note("m_1", title="t", body="alpha beta"), note("m_2", title="u", body="alpha gamma"))
+    alone = sqlite_shelf.search("alpha beta", channels=("bm25",), explain=True)
+    repeated = sqlite_shelf.search("alpha beta", previous_query="alpha beta", channels=("bm25",), explain=True)
+    explained = [result.hits[0].explanation for result in (alone, repeated)]
+    first, second = (found.passages[0].votes[0].score for found in explained if found is not None)
+    assert second == pytest.approx(first * (1.0 + SearchOptions().previous_weight), rel=1e-3)
+
+
+def test_an_empty_previous_question_is_refused() -> None:
+    with pytest.raises(BadValue, match="previous_query"):
+        SearchRequest(query="and how much is it?", previous_query="")
+
+
+def test_opposite_vectors_leave_the_question_as_it_is() -> None:
+    vector = np.array([1.0, 0.0], dtype=np.float32)
+    asked = Embedded(QueryVector("model", vector), None, 1.0)
+    opposite = Embedded(QueryVector("model", -vector), None, 2.0)
+    kept = asked.lean_towards(opposite, 1.0)
+    assert kept.duration_ms == 3.0
+    assert kept.vector is not None
+    assert kept.vector.values.tolist() == [1.0, 0.0]
+    assert asked.lean_towards(Embedded(None, "no model", 2.0), 0.3).vector == asked.vector

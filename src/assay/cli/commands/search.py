@@ -35,6 +35,10 @@ SinceOption = Annotated[str | None, typer.Option(metavar="TIME", help="Valid fro
 UntilOption = Annotated[str | None, typer.Option(metavar="TIME", help="Valid from before this moment.")]
 AsOfOption = Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="What was current at this moment.")]
 SupersededOption = Annotated[bool, typer.Option("--include-superseded", help="Also what has been replaced.")]
+PreviousOption = Annotated[
+    str | None,
+    typer.Option("--previous-query", metavar="TEXT", help="The question before this one in the same conversation."),
+]
 SearchSessionOption = Annotated[str | None, typer.Option(metavar="ID", help="What it was given is not given again.")]
 ChannelOption = Annotated[
     list[str],
@@ -82,6 +86,7 @@ def register_search(app: typer.Typer) -> None:
         until: UntilOption = None,
         as_of: AsOfOption = None,
         include_superseded: SupersededOption = False,
+        previous_query: PreviousOption = None,
         session: SearchSessionOption = None,
         channel: ChannelOption = [],  # noqa: B006 - the same
         context_type: SearchContextOption = None,
@@ -107,6 +112,7 @@ def register_search(app: typer.Typer) -> None:
             "until": until,
             "as_of": as_of,
             "include_superseded": include_superseded,
+            "previous_query": previous_query,
             "session_id": session,
             "channels": channel or None,
             "context_type": context_type,

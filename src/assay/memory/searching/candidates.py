@@ -16,6 +16,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
+import numpy as np
+
 from assay.embedding.protocol import Embedder
 from assay.errors import AssayError
 from assay.index import AllowedPassages, Rows, SearchView
@@ -26,6 +28,7 @@ from assay.memory.searching.channels import (
     GraphNeighbour,
     Offer,
     QueryVector,
+    add_weights,
     compare_found,
     find_expansion_stems,
     score_found,
@@ -318,6 +321,17 @@ class Embedded(NamedTuple):
     problem: str | None
     duration_ms: float
 
+    def lean_towards(self, other: Embedded, weight: float) -> Embedded:
+        """Return this vector moved towards another one, which counts as much as the weight says beside it."""
+        duration_ms = self.duration_ms + other.duration_ms
+        if self.vector is None or other.vector is None:
+            return self._replace(duration_ms=duration_ms)
+        mixed = self.vector.values + np.float32(weight) * other.vector.values
+        length = np.linalg.norm(mixed)
+        # Two vectors that point away from each other may leave nothing.
+        values = mixed / length if length > 0.0 else self.vector.values
+        return self._replace(vector=self.vector._replace(values=values), duration_ms=duration_ms)
+
 
 def embed_query(embedder: Embedder | None, query: str, *, stopwatch: Stopwatch, failures: Failures) -> Embedded:
     """Embed a query; an embedder that fails costs the search its vector channel and nothing else."""
@@ -481,7 +495,7 @@ class Gathering:
         if not added:
             return False
         before = self._found.timings[Channel.BM25]
-        self._expanded_ask = replace(self._ask, added_stems=added)
+        self._expanded_ask = replace(self._ask, added_stems=add_weights(self._ask.added_stems, added))
         self._found.compared.pop(Channel.BM25, None)
         self._run(Channel.BM25, partial(search_stems, self._expanded_ask))
         self._found.timings[Channel.BM25] += before

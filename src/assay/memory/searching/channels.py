@@ -225,7 +225,7 @@ class Ask:
     channels: tuple[Channel, ...] = ()
     """All channels that run in this search."""
     added_stems: Mapping[str, float] = field(default_factory=dict)
-    """Stems that query expansion adds to the query, with their weights."""
+    """Stems that the previous question and query expansion add to the query, with their weights."""
     neighbours: Callable[[], Sequence[tuple[str, float]]] = tuple
     """Memories that the graph reaches from the best hits of the channels that ran before."""
 
@@ -361,7 +361,16 @@ def score_found(ask: Ask, listed: Offer, found: Iterable[int]) -> Offer:
 
 
 def _asked_stems(ask: Ask) -> dict[str, float]:
-    return {stem: float(times) for stem, times in ask.parsed.stems.items()} | dict(ask.added_stems)
+    asked = {stem: float(times) for stem, times in ask.parsed.stems.items()}
+    return add_weights(asked, ask.added_stems)
+
+
+def add_weights(weights: Mapping[str, float], added: Mapping[str, float]) -> dict[str, float]:
+    """Return the weights of stems with further ones added to them."""
+    total = dict(weights)
+    for stem, weight in added.items():
+        total[stem] = total.get(stem, 0.0) + weight
+    return total
 
 
 def find_expansion_stems(ask: Ask, first: Sequence[int]) -> dict[str, float]:

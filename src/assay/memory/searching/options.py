@@ -127,6 +127,9 @@ class SearchOptions:
     rerank_threshold: float | None = None
     """With a cross-encoder, results that it scores lower, or does not look at, are not returned; None: all are."""
 
+    previous_weight: float = 0.3
+    """What the previous question of a conversation counts beside the question itself, in words and in meaning. With .2
+    follow-ups gained less, with .5 questions on another subject lost (`design/follow-up-questions.md`)."""
     expansion_documents: int = 10
     expansion_terms: int = 20
     expansion_weight: float = 0.15
@@ -192,6 +195,7 @@ class SearchOptions:
             "mmr_lambda",
             "mmr_alike",
             "expansion_weight",
+            "previous_weight",
             "nearest_share",
             "common_share",
             "ordinary_share",

@@ -188,6 +188,7 @@ class Pipeline:
                 allowed=reach.allowed,
                 options=self._options,
                 channels=channels,
+                added_stems=self._weigh_previous_stems(),
             )
             self._ask = ask
             gathering = Gathering(
@@ -210,7 +211,17 @@ class Pipeline:
                 told["found"] -= len(compared)
             if found.added_stems:
                 stage.detail["added_stems"] = list(found.added_stems)
+            if ask.added_stems:
+                stage.detail["previous_stems"] = list(ask.added_stems)
         return found
+
+    def _weigh_previous_stems(self) -> Mapping[str, float]:
+        """Return the stems of the conversation's previous question, with what they count beside those of this one."""
+        previous, view = self._request.previous_query, self._setting.view
+        if previous is None:
+            return {}
+        read = parse(previous, frequency=None if view is None else view.document_frequency)
+        return {stem: self._options.previous_weight * times for stem, times in read.stems.items()}
 
     def _filter(self, found: Candidates) -> tuple[dict[Channel, Offer], Rows]:
         with self._trace.stage("filter", inputs=len(found.rows)) as stage:

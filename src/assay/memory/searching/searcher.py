@@ -419,7 +419,14 @@ class Searcher:
         made = embed_query(self._embedder, request.query, stopwatch=self._stopwatch, failures=self.failures)
         if made.problem is not None:
             guard.left_out(Channel.VECTOR, made.problem)
-        return made
+        if made.vector is None or request.previous_query is None:
+            return made
+        previous = embed_query(
+            self._embedder, request.previous_query, stopwatch=self._stopwatch, failures=self.failures
+        )
+        if previous.problem is not None:
+            guard.note(f"The previous question counts by its words alone: {previous.problem}")
+        return made.lean_towards(previous, self._options.previous_weight)
 
     def _setting(self, work: Work, asked: Asked, guard: Guard) -> Setting:
         return Setting(
