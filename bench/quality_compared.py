@@ -72,16 +72,17 @@ class Way:
     without: tuple[str, ...] = ()
     left_out: Channel | None = None
     options: Mapping[str, Any] | None = None
-    expanded: bool = True
-    """Whether deep mode may expand the question."""
+    flags: tuple[tuple[str, str], ...] = ()
+    """Flags that are not as by default."""
     follows: bool = False
     """Whether a question of a conversation is asked with what the user said before it."""
 
 
 NOT_COMPARED, EXPANDING_ALWAYS = {"compare_found": False}, {"expansion_least": 1}
 FULL_TEXT_ALWAYS = {"full_text_always": True}
+INTENTS_ON, EXPANSION_OFF = ("adaptive_fusion", "on"), ("query_expansion", "off")
 WAYS = {
-    OLD: Way(without=("named_boost",), options=NOT_COMPARED | EXPANDING_ALWAYS | FULL_TEXT_ALWAYS),
+    OLD: Way(without=("named_boost",), options=NOT_COMPARED | EXPANDING_ALWAYS | FULL_TEXT_ALWAYS, flags=(INTENTS_ON,)),
     NEW: Way(),
 }
 ABLATIONS = {
@@ -92,15 +93,15 @@ ABLATIONS = {
     "channel fts5, also for phrases": Way(left_out=Channel.FTS5),
     "channel trigger": Way(left_out=Channel.TRIGGER),
     "channel graph": Way(left_out=Channel.GRAPH),
-    "intents (adaptive_fusion)": Way(without=("adaptive_fusion",)),
     "recency": Way(options={"recency_strength": 0.0}),
     "causal, session, coactivation boosts": Way(without=("causal_boost", "session_boost", "coactivation")),
     "mmr": Way(without=("mmr",)),
-    "query expansion": Way(expanded=False),
+    "query expansion": Way(flags=(EXPANSION_OFF,)),
     "choice of mode (always focused)": Way(mode=Mode.FOCUSED),
 }
 ADDED = {
     "the question before it, in a conversation": Way(follows=True),
+    "intents (adaptive_fusion)": Way(flags=(INTENTS_ON,)),
     "query expansion, of short passages too": Way(options=EXPANDING_ALWAYS),
     "channel fts5 for every question": Way(options=FULL_TEXT_ALWAYS),
     "deep mode for every question": Way(mode=Mode.DEEP),
@@ -220,22 +221,25 @@ def _measure_ways(
     collection: Collection, folder: Path, embedder: Embedder, ways: Mapping[str, Way], *, plainly: bool = False
 ) -> dict[str, Measured]:
     found: dict[str, Measured] = {}
-    for expanded in (True, False):
-        with _opened(collection, folder, embedder, expanded=expanded) as asking:
-            found |= {title: asking.measure(way) for title, way in ways.items() if way.expanded is expanded}
-            if plainly and expanded:
-                found[CONVEX] = asking.fuse_plainly(embedder)
+    for flags in dict.fromkeys(way.flags for way in ways.values()):
+        with _opened(collection, folder, embedder, flags) as asking:
+            found |= {title: asking.measure(way) for title, way in ways.items() if way.flags == flags}
+    if plainly:
+        with _opened(collection, folder, embedder) as asking:
+            found[CONVEX] = asking.fuse_plainly(embedder)
     return found
 
 
 @contextmanager
-def _opened(collection: Collection, folder: Path, embedder: Embedder, *, expanded: bool = True) -> Iterator[Asking]:
+def _opened(
+    collection: Collection, folder: Path, embedder: Embedder, flags: Sequence[tuple[str, str]] = ()
+) -> Iterator[Asking]:
     """Open the store of a collection, and fill it the first time."""
     parts = [len(collection.documents), sorted(collection.questions), *sorted(collection.surroundings.items())]
     place = folder / f"{collection.name}-{content_hash([*parts, collection.one_by_one])[-8:]}"
     saved = place.with_suffix(".saved.json")
-    said = ("on" if expanded else "off", SettingOrigin("option", "bench"))
-    settings = Settings(db=str(place.with_suffix(".db")), flags={"query_expansion": said})
+    origin = SettingOrigin("option", "bench")
+    settings = Settings(db=str(place.with_suffix(".db")), flags={name: (value, origin) for name, value in flags})
     # A fixed clock: otherwise a newer search finds everything a little older.
     with open_engine(settings, embedder=embedder, clock=FixedClock()) as engine:
         if not saved.exists():

@@ -9,6 +9,7 @@ from assay.flags import FLAGS, find_flag
 from assay.flags.registry import RETIRED
 
 OFF_BY_DEFAULT = {
+    "adaptive_fusion",
     "docscore_aggregation",
     "learn_from_selection",
     "cross_encoder",
@@ -19,7 +20,6 @@ OFF_BY_DEFAULT = {
 ON_BY_DEFAULT = {
     "save_quality_gate",
     "reconsolidation",
-    "adaptive_fusion",
     "session_boost",
     "causal_boost",
     "coactivation",

@@ -75,8 +75,9 @@ def test_an_old_store_is_brought_to_the_newest_schema(memory: Memory) -> None:
 def test_searches_of_an_old_store_find_what_they_found_in_version_0_1(memory: Memory) -> None:
     recorded = RECORDED[memory.engine.store.backend_name]
     assert len(recorded) == len(RECORDED["questions"]) * len(WAYS)
-    # Tiers moved no result in 0.1, and full text was asked for every question.
+    # Tiers moved no result in 0.1, intents set weights, and full text was asked for every question.
     memory.set_flag("tier_boost", 0)
+    memory.set_flag("adaptive_fusion", 100)
     searcher = memory.engine.searcher
     memory.engine.searcher = searcher.with_options(replace(SearchOptions(), full_text_always=True))
     differing = {}

@@ -65,7 +65,7 @@ FLAGS = _table(
         name="adaptive_fusion",
         meaning="The intent of a query sets the weights of the channels.",
         owner="searching",
-        default=True,
+        default=False,
     ),
     Flag(
         name="session_boost",
