@@ -17,7 +17,7 @@ taken in as `assay ingest --conversation` does, facts are saved one by one, ever
 Differences are paired by question, with 95 % bootstrap intervals; in the mean every collection counts alike and is
 resampled for itself. The second table switches off one part at a time, with its difference to the new default and its
 processor time. A collection with more documents is cut to a fixed sample that holds everything judged for the questions
-asked.
+asked; chats are never cut.
 """
 
 from __future__ import annotations
@@ -195,7 +195,9 @@ def cut(collection: Collection, questions: int, documents: int) -> Collection:
     kept = [keys[place] for place in chosen]
     judged = {document for key in kept for document in collection.judgments[key]}
     others = sorted((one.id for one in collection.documents if one.id not in judged), key=content_hash)
-    wanted = judged | set(others[: max(documents - len(judged), 0)])
+    # A chat with turns missing is another chat: what is left is easier to tell from its neighbours.
+    room = len(others) if collection.surroundings else max(documents - len(judged), 0)
+    wanted = judged | set(others[:room])
     return replace(
         collection,
         documents=[one for one in collection.documents if one.id in wanted],
