@@ -337,6 +337,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         differing += [] if asked.times_only else found
     if asked.bundled:
         differing += compare_bundled(asked.old.resolve(), asked.datasets.split(","), asked.every)
+    if asked.times_only and not asked.bundled:
+        print("answers were not compared")
+        return 0
     print("\n".join([f"{len(differing)} answers differ", *differing[:5]]))
     return int(bool(differing))
 
