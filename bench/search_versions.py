@@ -1,18 +1,21 @@
 """Two versions of the search by turns, question by question: time and answers. `python -m bench.search_versions`.
 
-    python -m bench.search_versions --old DIR --store DB --data DIR [--old-store DB] [--questions 200] [--mode focused]
+    python -m bench.search_versions --old DIR --store DB --data DIR [--old-store DB] [--vectors DIR] [--questions 200]
+        [--mode focused] [--times-only]
     python -m bench.search_versions --old DIR --bundled
 
 `--old` is another checkout; only its `src` is used. Each version runs in a process of its own, and both are asked the
-same question one after the other, so that a busy machine treats them alike. Query vectors are hashes of words, made
-before the time begins. Every answer is compared as JSON, byte for byte, with its explanation and with what the query
-log gets; ids of queries, times and what depends on times are left out. Both versions hash strings alike
-(`PYTHONHASHSEED`), since sums over sets depend on it.
+same question one after the other, so that a busy machine treats them alike. Query vectors are made before the time
+begins: hashes of words, or with `--vectors` those of the bundled model, kept in that folder. Every answer is compared
+as JSON, byte for byte, with its explanation and with what the query log gets; ids of queries, times and what depends on
+times are left out. Both versions hash strings alike (`PYTHONHASHSEED`), since sums over sets depend on it.
 
-With `--store`, a store that `bench.search --cache DIR` left there, and `--old-store`, a copy of it for a version that
-cannot read the newer tables or index, the median processor times are printed: of the
-calling thread, and of the whole process (the writer of the query log included). With `--bundled` the bundled datasets
-are asked in all modes and with the options of a request, and only answers are compared. Exit code 1 when any differs.
+With `--store`, a store that `bench.search --cache DIR` left there, and `--old-store`, one for a version that cannot
+read the newer tables or index (a copy, or filled by `bench.search` of that version), processor times are printed: of
+the calling thread, of the whole process during a search, and of its other threads (the writer of the query log) as a
+mean of all searches. `--times-only` does not compare answers, for a version that ranks otherwise on purpose. With
+`--bundled` the bundled datasets are asked in all modes and with the options of a request, and only answers are
+compared. Exit code 1 when any differs.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from assay.embedding.bundled import load_bundled
 from assay.evaluation.datasets import load_dataset
 from assay.evaluation.datasets.bundled import find_bundled
 from assay.memory.searching.relevance import fitted_embedder
@@ -41,6 +45,7 @@ from assay.systems.assay_engine import take_in
 from assay.testing import FixedClock, HashedEmbedder
 from assay.wiring import open_engine
 from bench.collections import headings, load
+from bench.remembered import RememberedEmbedder
 
 HERE = Path(__file__).parents[1]
 DIMENSION = 384
@@ -52,7 +57,7 @@ WORKER = """
 import dataclasses, json, sys, time
 from collections.abc import Mapping
 from datetime import datetime
-from assay.memory.searching.relevance import fitted_embedder
+import numpy as np
 from assay.records import Filters, Scope, SearchRequest
 from assay.records import Channel, FolderMode, Mode
 from assay.settings import Settings
@@ -86,13 +91,26 @@ def read_request(asked):
     asked["mode"] = Mode(asked["mode"])
     return SearchRequest(**asked, filters=Filters(**filters))
 
-embedder = HashedEmbedder(model=fitted_embedder(), dimension=int(sys.argv[2]))
-with open_engine(Settings(db=sys.argv[1], **json.loads(sys.argv[3])), embedder=embedder, clock=FixedClock()) as engine:
+class KnownEmbedder(HashedEmbedder):
+    known = {}
+
+    def embed(self, texts, *, progress=None):
+        for text in texts:
+            if text not in self.known:
+                self.known[text] = super().embed([text])[0]
+        return np.stack([self.known[text] for text in texts])
+
+store, model, dimension, vectors, settings = sys.argv[1:]
+embedder = KnownEmbedder(model=model, dimension=int(dimension))
+if vectors:
+    with np.load(vectors) as file:
+        embedder.known = dict(zip(file["texts"].tolist(), file["vectors"]))
+with open_engine(Settings(db=store, **json.loads(settings)), embedder=embedder, clock=FixedClock()) as engine:
     logged, append = [], engine.store.log.append
     engine.store.log.append = lambda scope, query: (logged.append(query), append(scope, query))[1]
     for line in sys.stdin:
         request = read_request(json.loads(line))
-        engine.searcher.embed(request.query)
+        embedder.embed([request.query])
         logged.clear()
         whole, own = time.process_time(), time.thread_time()
         try:
@@ -101,7 +119,9 @@ with open_engine(Settings(db=sys.argv[1], **json.loads(sys.argv[3])), embedder=e
             answer = json.dumps([plain(result), plain(logged)])
         except Exception as problem:
             answer = repr(problem)
-        print(json.dumps({"own": own * 1000, "whole": whole * 1000, "answer": answer}), flush=True)
+        others = time.process_time() - time.thread_time()
+        told = {"own": own * 1000, "whole": whole * 1000, "others": others * 1000, "answer": answer}
+        print(json.dumps(told), flush=True)
 """
 
 
@@ -111,16 +131,19 @@ class Reply(NamedTuple):
     own: float
     """Processor milliseconds of the calling thread."""
     whole: float
-    """Of the whole process."""
+    """Of the whole process during the search."""
+    others: float
+    """Of all other threads of the process since it began."""
     answer: str
 
 
 class Version:
     """A process of one version with a store."""
 
-    def __init__(self, source: Path, store: Path, settings: Mapping[str, Any]) -> None:
+    def __init__(self, source: Path, store: Path, settings: Mapping[str, Any], vectors: Path | None = None) -> None:
+        given = (str(store), fitted_embedder(), str(DIMENSION), str(vectors or ""), json.dumps(settings))
         self._process = subprocess.Popen(
-            [sys.executable, "-c", WORKER, str(store), str(DIMENSION), json.dumps(settings)],
+            [sys.executable, "-c", WORKER, *given],
             env={**os.environ, "PYTHONPATH": str(source), "PYTHONSAFEPATH": "1", "PYTHONHASHSEED": "0"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -156,13 +179,17 @@ class Compared(NamedTuple):
 
 
 def compare(
-    old: Path, stores: tuple[Path, Path], requests: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]
+    old: Path,
+    stores: tuple[Path, Path],
+    requests: Sequence[Mapping[str, Any]],
+    settings: Mapping[str, Any],
+    vectors: Path | None = None,
 ) -> Compared:
     """Ask both versions everything by turns, the old one of the first store and this one of the second."""
     found = Compared([], [], [])
     with (
-        Version(old / "src", stores[0], settings) as before,
-        Version(HERE / "src", stores[1], settings) as now,
+        Version(old / "src", stores[0], settings, vectors) as before,
+        Version(HERE / "src", stores[1], settings, vectors) as now,
     ):
         for number, request in enumerate(requests):
             if number % 2:
@@ -182,16 +209,12 @@ def _show_difference(request: Mapping[str, Any], old: str, new: str) -> str:
     return f"{request}\n  old: {old[begin : at + 100]}\n  new: {new[begin : at + 100]}"
 
 
-def measure(old: Path, stores: tuple[Path, Path], data: Path, count: int, mode: str) -> list[str]:
+def measure(old: Path, stores: tuple[Path, Path], texts: Sequence[str], vectors: Path | None, mode: str) -> list[str]:
     """Print the times of both versions over a large store; return where the answers differ."""
-    rng = np.random.default_rng(3)
-    kinds = (list(load(data, "scifact").questions.values()), headings(data))
-    texts = [kind[place] for kind in kinds for place in rng.permutation(len(kind))[: count // 2]]
-    asked = [texts[place] for place in rng.permutation(len(texts))]
-    plain = [{"query": text, "mode": mode} for text in asked]
+    plain = [{"query": text, "mode": mode} for text in texts]
     # Explanations are compared too, but cost time of their own: they are asked for only before the time counts.
     first = [{**request, "explain": True} for request in plain[:WARM_UP]]
-    found = compare(old, stores, [*first, *plain], {})
+    found = compare(old, stores, [*first, *plain], {}, vectors)
     print(f"| {mode}, {len(plain)} questions, processor ms | old | new | new / old |\n| --- | --- | --- | --- |")
     for name, place in (
         ("calling thread", Reply._fields.index("own")),
@@ -203,9 +226,28 @@ def measure(old: Path, stores: tuple[Path, Path], data: Path, count: int, mode: 
                 for replies in (found.old, found.new)
             )
             print(f"| {name}, {label} | {before:.2f} | {now:.2f} | {now / before:.2f} |")
+    before, now = (
+        (replies[-1].others - replies[WARM_UP - 1].others) / len(plain) for replies in (found.old, found.new)
+    )
+    print(f"| other threads, mean | {before:.2f} | {now:.2f} | {now / before:.2f} |")
     pairs = zip(found.old[WARM_UP:], found.new[WARM_UP:], strict=True)
     print(f"median of new / old, question by question: {median(now.own / before.own for before, now in pairs):.2f}")
     return found.differing
+
+
+def choose_questions(data: Path, count: int) -> list[str]:
+    """Return claims of scifact and headings of the Kubernetes documentation, as `bench.search` asks them."""
+    rng = np.random.default_rng(3)
+    kinds = (list(load(data, "scifact").questions.values()), headings(data))
+    texts = [kind[place] for kind in kinds for place in rng.permutation(len(kind))[: count // 2]]
+    return [texts[place] for place in rng.permutation(len(texts))]
+
+
+def embed_questions(texts: Sequence[str], folder: Path) -> Path:
+    """Write the texts with their vectors by the bundled model into a file; vectors in the folder are used again."""
+    path = folder / "questions.npz"
+    np.savez(path, texts=np.array(texts), vectors=RememberedEmbedder(load_bundled(), folder).embed(texts))
+    return path
 
 
 def compare_bundled(old: Path, names: Sequence[str], every: int) -> list[str]:
@@ -276,6 +318,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--store", type=Path, help="a store that `bench.search --cache` left")
     parser.add_argument("--old-store", type=Path, help="a copy of it for the other checkout; default: the same")
     parser.add_argument("--data", type=Path, help="the folder of the collections; needed with --store")
+    parser.add_argument("--vectors", type=Path, help="ask with vectors of the bundled model, kept in this folder")
+    parser.add_argument("--times-only", action="store_true", help="do not compare the answers over --store")
     parser.add_argument("--bundled", action="store_true", help="compare answers over the bundled datasets")
     parser.add_argument("--datasets", default=",".join(BUNDLED), help="which of them; default: %(default)s")
     parser.add_argument("--every", type=int, default=1, help="make every n-th request over the bundled datasets only")
@@ -287,9 +331,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if asked.data is None:
             parser.error("--store needs --data")
         stores = ((asked.old_store or asked.store).resolve(), asked.store.resolve())
-        differing += measure(asked.old.resolve(), stores, asked.data, asked.questions, asked.mode)
+        texts = choose_questions(asked.data, asked.questions)
+        vectors = None if asked.vectors is None else embed_questions(texts, asked.vectors.resolve())
+        found = measure(asked.old.resolve(), stores, texts, vectors, asked.mode)
+        differing += [] if asked.times_only else found
     if asked.bundled:
         differing += compare_bundled(asked.old.resolve(), asked.datasets.split(","), asked.every)
+    if asked.times_only and not asked.bundled:
+        print("answers were not compared")
+        return 0
     print("\n".join([f"{len(differing)} answers differ", *differing[:5]]))
     return int(bool(differing))
 

@@ -83,6 +83,8 @@ class Registry(Generic[Entry]):
         self._problems: dict[str, str] = {}
         self._package = ""
         self._has_builtin = False
+        self._listed: tuple[tuple[Registered[Entry], ...], Mapping[str, Registered[Entry]]] | None = None
+        """What `all` returned last, and what it was made of."""
         self._lock = threading.RLock()
 
     def add(self, name: str, entry: Entry, *, thing: object, origin: str = "", module: str = "") -> None:
@@ -131,10 +133,14 @@ class Registry(Generic[Entry]):
             self._load_builtin()
             for name in self._read_points():
                 self._load_point(name)
-            places = {module: place for place, module in enumerate(self._builtin)}
-            # Modules may be imported in any order, and lists must not depend on it.
-            ordered = sorted(self._entries.values(), key=lambda known: places.get(known.module, len(places)))
-            return MappingProxyType({known.name: known for known in ordered})
+            entries = tuple(self._entries.values())
+            # Every search asks for all channels, and hardly ever has one been added since.
+            if self._listed is None or self._listed[0] != entries:
+                places = {module: place for place, module in enumerate(self._builtin)}
+                # Modules may be imported in any order, and lists must not depend on it.
+                ordered = sorted(entries, key=lambda known: places.get(known.module, len(places)))
+                self._listed = entries, MappingProxyType({known.name: known for known in ordered})
+            return self._listed[1]
 
     def names(self) -> tuple[str, ...]:
         """Return every name."""

@@ -118,3 +118,18 @@ def test_ids_and_confidences_are_kept_exactly_or_not_at_all(kept: list[tuple[str
     table = make_table(rows, Folders(), Names())
     assert read_ids(table) == [name if len(name) <= 32 else "" for name, _ in kept]
     assert read_confidences(table) == [trust for _, trust in kept]
+
+
+@given(
+    st.one_of(
+        st.sets(st.integers(0, 60), max_size=20).map(sorted),
+        st.tuples(st.integers(0, 60), st.integers(0, 20)).map(lambda run: list(range(run[0], run[0] + run[1]))),
+    ),
+    st.lists(st.integers(-5, 90), max_size=20),
+)
+def test_numbers_are_found_with_and_without_gaps(known: list[int], wanted: list[int]) -> None:
+    places, there = find(np.array(known, np.int64), np.array(wanted, np.int64))
+    assert there.tolist() == [number in known for number in wanted]
+    assert [known[place] for place, found in zip(places, there, strict=True) if found] == [
+        number for number in wanted if number in known
+    ]

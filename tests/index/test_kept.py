@@ -135,6 +135,7 @@ def test_rows_can_be_joined_and_left_out(store: Store, scope: Scope, open_indexe
     current = joined.keep_current()
     assert (sorted(current), current.find_learners([1, 2])) == ([1, 2], {"m_1"})
     assert dict(current.keep(lambda row: row.position == 1)) == {2: joined[2]}
+    assert (joined.passage_ids([2, 1, 2]), joined.passage_ids([3])) == (("m_1#1", "m_1#0", "m_1#1"), ("m_2#0",))
     assert joined.keep(lambda row: True) is joined
     with pytest.raises(KeyError):
         current[3]
@@ -153,3 +154,14 @@ def test_a_snapshot_older_than_the_index_reads_its_own_rows(store: Store, scope:
         view = indexes.view(older)
         assert view.rows([1])[1].memory.confidence != 0.125
         assert view.first_passages(["m_1"]) == {"m_1": 1}
+
+
+def test_rows_know_the_highest_confidence(store: Store, scope: Scope, open_indexes: Opening) -> None:
+    save(store, scope, saved("m_1", ["a"], confidence=0.25), saved("m_2", ["b"], confidence=0.75))
+    indexes = open_indexes()
+    with store.reading(scope) as work:
+        low, high = indexes.view(work).rows([1]), indexes.view(work).rows([2])
+        assert (Rows().highest_confidence, low.highest_confidence, high.highest_confidence) == (0.0, 0.25, 0.75)
+        assert Rows(work.passages.candidates([1, 2])).highest_confidence == 0.75
+    assert low.join(high).highest_confidence == 0.75
+    assert low.join(high).keep(lambda row: True).highest_confidence == 0.75

@@ -66,3 +66,14 @@ def test_nothing_is_found_for_no_known_word_or_nothing_that_passes() -> None:
     assert len(base().search({"unknown": 1.0}, 5, everything, COUNT)[0]) == 0
     assert len(base().search({"w0": 1.0}, 5, ~everything, 0)[0]) == 0
     assert len(base().search({"w0": 1.0}, 0, everything, COUNT)[0]) == 0
+
+
+def test_a_question_asked_again_is_not_mistaken_for_another() -> None:
+    places = np.arange(COUNT)
+    asked = [{"w0": 1.0}, {"w0": 2.0}, {"w1": 1.0}, {"unknown": 1.0}, {"w0": 1.0, "w1": 1.0}]
+    apart = [base().score(weights, places) for weights in asked]
+    for weights, (found, expected) in zip(asked, apart, strict=True):
+        base().search(weights, 5, np.ones(COUNT, bool), COUNT)
+        again = base().score(weights, places)
+        assert (again[0].tolist(), again[1].tolist()) == (found.tolist(), expected.tolist())
+        assert sorted(found.tolist()) == np.flatnonzero(scores(weights)).tolist()

@@ -176,3 +176,14 @@ def test_a_name_is_looked_up_and_never_imported(module: Make) -> None:
     for name in ("tempting:word", "tempting.word", "tempting"):
         assert words.find(name) is None
     assert "tempting" not in sys.modules
+
+
+def test_the_list_of_all_follows_what_is_added_and_taken_out() -> None:
+    words = Shelf().words
+    words.add("one", "1", thing=read_word)
+    assert words.all() is words.all()
+    before = words.save()
+    words.add("two", "2", thing=Shelf)
+    assert list(words.all()) == ["one", "two"]
+    words.restore(before)
+    assert list(words.all()) == ["one"]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy import Column, Connection, MetaData, Table, bindparam, create_engine, select
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import IntegrityError, OperationalError
 
-from assay.storage.repositories.base import among, mine
+from assay.storage.repositories.base import Listed, among, mine
 from assay.storage.repositories.prepared import driver_of, prepare_insert, prepare_query, run_sql
 from assay.storage.rows import Json, Moment, TextType, WholeType, YesNo
 
@@ -89,3 +93,10 @@ def test_a_list_inside_a_statement_is_refused(connection: Connection) -> None:
 def test_a_parameter_that_is_not_given_is_an_error(connection: Connection) -> None:
     with pytest.raises(KeyError, match="tenant"):
         prepare_query(OPEN).run(driver(connection), {})
+
+
+@given(st.lists(st.text()), st.lists(st.integers()))
+def test_lists_are_given_to_sqlite_as_json(texts: list[str], numbers: list[int]) -> None:
+    dialect = sqlite.dialect()
+    assert Listed(whole=False).process_bind_param(texts, dialect) == json.dumps(texts)
+    assert Listed(whole=True).process_bind_param(numbers, dialect) == json.dumps(numbers)

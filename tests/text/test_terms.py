@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.text.terms import LONGEST_WORD, normalise_phrase, stems, stems_of, words
+from assay.text.terms import LONGEST_WORD, look_up_stems, normalise_phrase, stems, stems_of, words
 
 
 @pytest.mark.parametrize(
@@ -71,3 +71,8 @@ def test_words_of_joined_words_are_the_same_words(text: str) -> None:
 @given(st.text(alphabet=st.characters(max_codepoint=127)))
 def test_the_quick_way_for_ascii_agrees_with_the_general_way(text: str) -> None:
     assert words(text) == words(text + " é")[:-1]
+
+
+@given(st.text(max_size=80))
+def test_stems_that_are_looked_up_are_those_of_the_stemmer(text: str) -> None:
+    assert look_up_stems(words(text)) == stems_of(words(text))

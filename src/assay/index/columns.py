@@ -128,8 +128,8 @@ def _as_row(one: MemoryColumns, folders: Folders, types: Names) -> tuple[int, ..
 def read_ids(table: Whole) -> list[str]:
     """The ids of the memories of a table; an empty text for one that is too long to be kept."""
     words = np.ascontiguousarray(table[Fact.ID : Fact.ID + _ID_WORDS].T)
-    found: list[str] = words.view(f"S{_ID_BYTES}").ravel().astype(f"U{_ID_BYTES}").tolist()
-    return found
+    letters: list[bytes] = words.view(f"S{_ID_BYTES}").ravel().tolist()
+    return [found.decode("ascii") for found in letters]
 
 
 def read_confidences(table: Whole) -> list[float]:
@@ -157,10 +157,18 @@ def merge_tables(known: Whole, fresh: Whole) -> Whole:
 
 
 def find(sorted_numbers: Whole, wanted: Whole) -> tuple[Whole, Mask]:
-    """Return the place of each requested number, and whether it exists."""
-    if not len(sorted_numbers):
+    """Return the place of each requested number, and whether it exists. No sorted number may stand there twice."""
+    last = len(sorted_numbers) - 1
+    if last < 0:
         return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), bool)
-    places = np.minimum(np.searchsorted(sorted_numbers, wanted), len(sorted_numbers) - 1)
+    first = int(sorted_numbers[0])
+    if int(sorted_numbers[last]) - first == last:
+        # Without a gap, as in a store that nothing was deleted from, a number says its place.
+        places = wanted - first
+        there = (places >= 0) & (places <= last)
+        places[~there] = 0
+        return places, there
+    places = np.minimum(np.searchsorted(sorted_numbers, wanted), last)
     return places, sorted_numbers[places] == wanted
 
 

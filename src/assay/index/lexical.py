@@ -90,6 +90,7 @@ class LexicalBase:
         self._searcher = index.searcher()
         self.count = int(self._searcher.num_docs)
         self.tokens = tokens
+        self._last_query: tuple[tuple[tuple[str, float], ...], tantivy.Query | None] | None = None
 
     @classmethod
     def open(cls, folder: Path, *, tokens: int) -> LexicalBase:
@@ -135,13 +136,21 @@ class LexicalBase:
 
     def _query(self, weights: Mapping[str, float]) -> tantivy.Query | None:
         """A sum of terms; each weight is idf included, and tantivy's own idf is taken out of it."""
+        asked = tuple(weights.items())
+        # A search asks for the best passages, and then for the scores of others.
+        last = self._last_query
+        if last is not None and last[0] == asked:
+            return last[1]
         parts = []
         for stem, weight in weights.items():
             if frequency := self.frequency(stem):
                 term = tantivy.Query.term_query(self._schema, "body", stem, "freq")
                 boost = weight / idf(self.count, frequency)
                 parts.append((tantivy.Occur.Should, tantivy.Query.boost_query(term, boost)))
-        return tantivy.Query.boolean_query(parts) if parts else None
+        made = tantivy.Query.boolean_query(parts) if parts else None
+        # One assignment, so that threads need no lock.
+        self._last_query = asked, made
+        return made
 
     def _among(self, query: tantivy.Query, places: Whole) -> tantivy.Query:
         if len(places) <= _FEW:

@@ -9,7 +9,7 @@ processor time, so an index keeps what ranking asks of a passage and of its memo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -35,10 +35,11 @@ class RowColumns(NamedTuple):
     """Empty for a memory whose id does not fit into the table."""
     facts: Whole
     """A table of their memories, a column for each passage."""
+    confidences: list[float]
 
     def are_whole(self) -> bool:
         """Whether rows can be made of them: an id may be too long for the table, and a tier unknown to it."""
-        return all(self.memory_ids) and not bool((self.facts[Fact.TIER] == REMOVED).any())
+        return all(self.memory_ids) and not np.count_nonzero(self.facts[Fact.TIER] == REMOVED)
 
     def find_numbers(self, mask: Mask) -> set[int]:
         """The numbers of the passages at these places."""
@@ -46,8 +47,7 @@ class RowColumns(NamedTuple):
 
     def make_row(self, place: int) -> Candidate:
         """The row of the passage at a place."""
-        facts = self.facts[:, place : place + 1]
-        said: list[int] = facts[:, 0].tolist()
+        said: list[int] = self.facts[:, place].tolist()
         updated, valid, superseded = said[Fact.UPDATED], said[Fact.VALID_FROM], said[Fact.SUPERSEDED]
         memory_id, position = self.memory_ids[place], self.positions[place]
         memory = CandidateMemory(
@@ -57,7 +57,7 @@ class RowColumns(NamedTuple):
             self.state.folders.name(said[Fact.FOLDER]),
             self.state.types.name(said[Fact.CONTEXT_TYPE]),
             self.state.types.name(said[Fact.ENTITY_TYPE]),
-            read_confidences(facts)[0],
+            self.confidences[place],
             bool(said[Fact.LEARNED]),
             updated / _SECOND,
             valid / _SECOND,
@@ -73,12 +73,13 @@ def read_columns(state: State, numbers: Iterable[int]) -> RowColumns:
     wanted = np.fromiter(numbers, np.int64)
     (in_base, of_base), (in_tail, of_tail) = state.locate(wanted)
     base, tail = state.base, state.tail
-    passages = np.zeros((len(Row), len(wanted)), np.int64)
-    passages[:, of_base] = base.passages[:, in_base[of_base]]
-    if of_tail.any():
+    if np.count_nonzero(of_base) == len(wanted):
+        passages = base.passages[:, in_base]
+    else:
+        passages = np.zeros((len(Row), len(wanted)), np.int64)
+        passages[:, of_base] = base.passages[:, in_base[of_base]]
         passages[_BUT_PLACE, of_tail.nonzero()[0][:, None]] = tail.rows[in_tail[of_tail]]
-    there = of_base | of_tail
-    if not there.all():
+        there = of_base | of_tail
         wanted, passages, of_base = wanted[there], passages[:, there], of_base[there]
     facts = _read_facts(state, passages, of_base)
     return RowColumns(
@@ -88,6 +89,7 @@ def read_columns(state: State, numbers: Iterable[int]) -> RowColumns:
         passages[Row.TOKENS].tolist(),
         read_ids(facts),
         facts,
+        read_confidences(facts),
     )
 
 
@@ -96,10 +98,12 @@ _BUT_PLACE = [row for row in Row if row is not Row.MEMORY_PLACE]
 
 def _read_facts(state: State, passages: Whole, of_base: Mask) -> Whole:
     """The facts of the memories of passages: the tail's where it has any, else those of the base."""
-    facts = np.zeros((len(Fact), passages.shape[1]), np.int64)
-    facts[:, of_base] = state.base.memories[:, passages[Row.MEMORY_PLACE, of_base]]
     owners = passages[Row.MEMORY_NUMBER]
-    if not of_base.all():
+    if np.count_nonzero(of_base) == len(owners):
+        facts = state.base.memories[:, passages[Row.MEMORY_PLACE]]
+    else:
+        facts = np.zeros((len(Fact), len(owners)), np.int64)
+        facts[:, of_base] = state.base.memories[:, passages[Row.MEMORY_PLACE, of_base]]
         # A passage of the tail whose memory did not change since the base.
         new = np.flatnonzero(~of_base)
         places, there = find(state.base.memories[Fact.NUMBER], owners[new])
@@ -116,7 +120,17 @@ def _read_facts(state: State, passages: Whole, of_base: Mask) -> Whole:
 class Rows(Mapping[int, Candidate]):
     """Candidates by the number of their passage. Facts that every candidate is asked for are plain dictionaries."""
 
-    __slots__ = ("_columns", "_learners", "_made", "_superseded", "memory_ids", "memory_numbers", "positions")
+    __slots__ = (
+        "_columns",
+        "_learners",
+        "_made",
+        "_named",
+        "_superseded",
+        "highest_confidence",
+        "memory_ids",
+        "memory_numbers",
+        "positions",
+    )
 
     def __init__(self, rows: Iterable[Candidate] = ()) -> None:
         self._made = {row.number: row for row in rows}
@@ -129,6 +143,10 @@ class Rows(Mapping[int, Candidate]):
         """The position of each passage in its memory."""
         self._superseded = {row.number for row in self._made.values() if row.memory.superseded_at is not None}
         self._learners = {row.number for row in self._made.values() if row.memory.has_learned}
+        self.highest_confidence = max([row.memory.confidence for row in self._made.values()], default=0.0)
+        """No memory here has a higher one."""
+        self._named: dict[int, str] | None = None
+        """The passages as the query log names them, once it has."""
 
     @classmethod
     def of(cls, columns: RowColumns) -> Self:
@@ -141,6 +159,7 @@ class Rows(Mapping[int, Candidate]):
         rows.positions = dict(zip(numbers, columns.positions, strict=True))
         rows._superseded = columns.find_numbers(columns.facts[Fact.SUPERSEDED] != NEVER)
         rows._learners = columns.find_numbers(columns.facts[Fact.LEARNED] != 0)
+        rows.highest_confidence = max(columns.confidences, default=0.0)
         return rows
 
     def join(self, other: Rows) -> Rows:
@@ -155,6 +174,7 @@ class Rows(Mapping[int, Candidate]):
         joined.positions = {**self.positions, **other.positions}
         joined._superseded = self._superseded | other._superseded
         joined._learners = self._learners | other._learners
+        joined.highest_confidence = max(self.highest_confidence, other.highest_confidence)
         return joined
 
     def keep_current(self) -> Rows:
@@ -175,16 +195,20 @@ class Rows(Mapping[int, Candidate]):
         kept.positions = {key: value for key, value in self.positions.items() if key not in left_out}
         kept._superseded = self._superseded - left_out
         kept._learners = self._learners - left_out
+        kept.highest_confidence = self.highest_confidence
         return kept
 
     def find_learners(self, numbers: Iterable[int]) -> set[str]:
         """The ids of the memories of these passages that have learned triggers."""
         return {self.memory_ids[number] for number in numbers if number in self._learners} if self._learners else set()
 
-    def passage_ids(self, numbers: Sequence[int]) -> tuple[str, ...]:
+    def passage_ids(self, numbers: Iterable[int]) -> tuple[str, ...]:
         """These passages as the query log names them."""
-        ids, positions = self.memory_ids, self.positions
-        return tuple([f"{ids[number]}#{positions[number]}" for number in numbers])
+        if self._named is None:
+            # Most stand in the lists of two channels or more.
+            ids, positions = self.memory_ids, self.positions
+            self._named = {number: f"{memory_id}#{positions[number]}" for number, memory_id in ids.items()}
+        return tuple(map(self._named.__getitem__, numbers))
 
     def __getitem__(self, number: int) -> Candidate:
         if number not in self.memory_numbers:

@@ -96,6 +96,7 @@ class Kept:
 
 _FILTERS_KEPT = 64
 _FREQUENCIES_KEPT = 10_000
+_NOTHING: Whole = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -179,10 +180,17 @@ class State:
     def locate(self, numbers: Whole) -> tuple[tuple[Whole, Mask], tuple[Whole, Mask]]:
         """Where these passages stand in the base and in the tail; each in one of them or in none."""
         in_base, of_base = find(self.base.numbers, numbers)
-        of_base[of_base] = self.base_alive[in_base[of_base]]
+        if not self._is_base_whole:
+            of_base[of_base] = self.base_alive[in_base[of_base]]
+        if not len(self._tail_order):
+            return (in_base, of_base), find(_NOTHING, numbers)
         sorted_places, of_tail = find(self.tail.numbers[self._tail_order], numbers)
-        in_tail = self._tail_order[sorted_places] if len(self._tail_order) else sorted_places
-        return (in_base, of_base), (in_tail, of_tail)
+        return (in_base, of_base), (self._tail_order[sorted_places], of_tail)
+
+    @cached_property
+    def _is_base_whole(self) -> bool:
+        """Whether every passage of the base is alive."""
+        return bool(self.base_alive.all())
 
     @cached_property
     def _tail_order(self) -> Whole:

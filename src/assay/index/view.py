@@ -133,11 +133,12 @@ class View:
         weights = state.weigh_terms(terms)
         if not weights or limit < 1:
             return []
-        norms = length_norms(state.tail.lengths, state.average_length)
-        places, scores = score_postings(state.tail.postings, weights, norms, passing.tail)
-        parts = [Scored(state.tail.numbers[places], scores)]
+        parts, of_base = [_NONE], passing.count
+        if len(state.tail.numbers):
+            norms = length_norms(state.tail.lengths, state.average_length)
+            places, scores = score_postings(state.tail.postings, weights, norms, passing.tail)
+            parts, of_base = [Scored(state.tail.numbers[places], scores)], of_base - int(np.count_nonzero(passing.tail))
         if state.base.lexical is not None:
-            of_base = passing.count - int(np.count_nonzero(passing.tail))
             places, scores = state.base.lexical.search(weights, limit, passing.base, of_base)
             parts.append(Scored(state.base.numbers[places], scores))
         return best(parts, limit, digits=SCORE_DIGITS)
@@ -333,7 +334,8 @@ def measure_spread(vectors: MeasuredVectors, query: Query) -> CosineSpread | Non
     """How near these vectors are to a query as a whole; None without a vector that has a cosine."""
     every = vectors.cosines(query) if len(vectors.lengths) else np.zeros(0)
     # A vector of zeros has no cosine.
-    real = every[np.isfinite(every)]
+    finite = np.isfinite(every)
+    real = every if finite.all() else every[finite]
     if not len(real):
         return None
     return CosineSpread(mean=float(real.mean()), deviation=float(real.std()), passages=len(real))

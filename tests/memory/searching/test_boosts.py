@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -11,17 +12,23 @@ from hypothesis import strategies as st
 from assay.errors import BadValue
 from assay.memory.searching import boosts
 from assay.memory.searching.boosts import (
+    Booster,
     NamedBy,
     RankBounds,
+    Surroundings,
     combine_boosts,
     confidence_factor,
     find_named,
     order_by_boosted_score,
     rank_bounds,
 )
+from assay.memory.searching.channels import GraphNeighbour
 from assay.memory.searching.fusion import AggregatedMemory, FusedPassage
 from assay.memory.searching.options import SearchOptions
-from assay.records import Boost
+from assay.memory.searching.query import parse
+from assay.records import Boost, SearchRequest, Tier
+from assay.storage import Candidate
+from assay.storage.repositories.passages import CandidateMemory
 
 
 def boost(factor: float) -> Boost:
@@ -189,3 +196,43 @@ def test_what_the_first_results_name_by_its_title_is_named_once_by_the_best_of_t
     shared = {**lines, 3: lines[2]}
     assert find_named(memories, shared, lambda _: False, seeds=1).keys() == {4}
     assert find_named([], {}, lambda _: False, seeds=3) == {}
+
+
+MOMENT = datetime(2026, 3, 1, tzinfo=UTC)
+rows = st.builds(
+    lambda confidence, context_type, tier, age_days: Candidate(
+        1, "m_1", 0, 5,
+        CandidateMemory(
+            "m_1", 7, tier, "", context_type, "", confidence, False, MOMENT.timestamp() - 86_400 * age_days, 0.0, None
+        ),
+        "m_1#0",
+    ),
+    st.sampled_from([0.0, 0.3, 0.5, 0.9]),
+    st.sampled_from(["", "decision"]),
+    st.sampled_from([tier.value for tier in Tier]),
+    st.floats(-5.0, 5_000.0),
+)  # fmt: skip
+surroundings = st.builds(
+    Surroundings,
+    attention=st.sampled_from([{}, {"m_1": 0.5}, {"m_2": 0.5}]),
+    together=st.sampled_from([{}, {"m_1": 0.25}]),
+    neighbours=st.sampled_from([{}, {"m_1": GraphNeighbour("m_1", 0.5, 0.5, 1)}]),
+    learned=st.sampled_from([{}, {"m_1": {"apple": 0.5}}]),
+    named=st.sampled_from([{}, {7: NamedBy(1, 0.75)}]),
+)
+
+
+@given(rows, surroundings, st.sampled_from([None, "decision"]), st.sets(st.sampled_from(["tier_boost", "x"])))
+def test_the_factor_alone_is_that_of_the_boosts(
+    row: Candidate, around: Surroundings, context_type: str | None, off: set[str]
+) -> None:
+    options = SearchOptions()
+    booster = Booster(
+        SearchRequest(query="apple pie", context_type=context_type),
+        parse("apple pie"),
+        around=around,
+        enabled=lambda flag: flag not in off,
+        options=options,
+        now=MOMENT,
+    )
+    assert booster.find_factor(row) == combine_boosts(booster.boosts(row), options.boost_bound)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.memory.searching.intent_queries import HELD_OUT, SEEN
 
-from assay.memory.searching.query import CUES, INTENT_CHARACTERS, classify_intent
+from assay.memory.searching.query import CUES, INTENT_CHARACTERS, classify_intent, read_plainly
 from assay.records import Intent
 
 
@@ -69,10 +69,13 @@ def test_any_text_has_a_kind_and_always_the_same(query: str) -> None:
         st.lists(
             st.sampled_from(["FIX", "what", "does", "not", "keeps failing", "api contract", "-", "Why", "we"])
         ).map(" ".join),
+        st.lists(
+            st.sampled_from(["(fix", "trade-off", "don't", "_bug", "bug_", "re-add", "i'd", "like", " ", "/", "x"])
+        ).map("".join),
         st.text(max_size=60),
     )
 )
 def test_the_quick_look_for_a_cue_never_hides_what_its_pattern_finds(query: str) -> None:
-    lowered = query.lower() if query.isascii() else None
+    plain = read_plainly(query)
     for cue in (cue for cues in CUES.values() for cue in cues):
-        assert (cue.search(query, lowered) is None) == (cue.pattern.search(query) is None), cue
+        assert (cue.search(query, plain) is None) == (cue.pattern.search(query) is None), cue

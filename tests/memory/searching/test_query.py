@@ -164,3 +164,11 @@ def test_whatever_is_typed_the_question_holds_analysed_words_only(query: str, fr
         check(question)
     assert set(parsed.terms) == parsed.term_set
     assert set(parsed.terms) | set(parsed.prefixes) >= set(parsed.words)
+
+
+@given(st.lists(st.sampled_from(["a", "b", "c"]), max_size=20))
+def test_runs_stand_by_length_and_place_each_once(read: list[str]) -> None:
+    stretches = [
+        " ".join(read[start : start + length]) for length in range(1, 9) for start in range(len(read) - length + 1)
+    ]
+    assert parse(" ".join(read)).runs == tuple(dict.fromkeys(stretches))

@@ -75,3 +75,10 @@ def test_a_threshold_refuses_every_other_scale(scale: Scale) -> None:
 def test_a_shown_score_is_divided_boosted_and_clamped() -> None:
     assert to_result_score(0.5, ceiling=2.0, factor=1.2) == pytest.approx(0.3)
     assert to_result_score(3.0, ceiling=2.0) == 1.0
+
+
+@given(st.sampled_from(list(Channel)), st.lists(st.floats(-2.0, 30.0)))
+def test_scores_are_scaled_as_by_hand(channel: Channel, scores: list[float]) -> None:
+    best = max(scores, default=0.0) if channel is Channel.BM25 else 1.0
+    expected = [0.0 if best <= 0.0 else min(max(score, 0.0), best) / best for score in scores]
+    assert scale_scores(channel, scores) == expected

@@ -299,6 +299,26 @@ class Booster:
         )
         return min(math.prod(1.0 + strength for strength in strengths), options.boost_bound)
 
+    def find_factor(self, row: Candidate) -> float:
+        """Return the factor of all boosts of a memory together, without the reasons: few results are explained."""
+        options, around, memory = self._options, self._around, row.memory
+        if (
+            around.attention
+            or around.together
+            or memory.id in around.neighbours
+            or memory.number in around.named
+            or memory.id in around.learned
+            or memory.confidence != NEUTRAL_CONFIDENCE
+            or memory.context_type == self._request.context_type
+            or memory.tier in _RAISED
+        ):
+            return combine_boosts(self.boosts(row), options.boost_bound)
+        # Only its age speaks for it, as for most.
+        age_days = max((self._now - memory.updated_at) / DAY_S, 0.0)
+        freshness: float = 0.5 ** (age_days / options.recency_half_life_days)
+        factor = 1.0 + options.recency_strength * freshness
+        return min(max(factor, 1.0, 1.0 / options.boost_bound), options.boost_bound)
+
     def boosts(self, row: Candidate) -> tuple[Boost, ...]:
         """Return every boost that applies to a memory. What says nothing in this search is not asked at all."""
         options, around, memory = self._options, self._around, row.memory

@@ -14,6 +14,8 @@ import math
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -119,6 +121,8 @@ def _share_of_memories(chosen: Sequence[FolderEvidence], every: Sequence[FolderE
 # it.
 
 Passes = Callable[[Candidate], bool]
+_NUMBER = itemgetter(0)
+"""Of a passage in a list, fused or not."""
 
 
 def passes(filters: Filters, folders: Sequence[str] | None = None, tagged: Collection[int] | None = None) -> Passes:
@@ -140,8 +144,17 @@ def below(folder: str, top: str) -> bool:
 
 
 def keep_passing(lists: Mapping[Channel, Offer], good: Container[int]) -> dict[Channel, Offer]:
-    """Return the lists with only the passages that passed; a channel with none left keeps an empty list."""
-    return {channel: [entry for entry in offered if entry[0] in good] for channel, offered in lists.items()}
+    """Return the lists with only the passages that passed; a channel with none left keeps an empty list.
+
+    A list of which all passed is returned itself: most searches filter nothing out, and fusion knows it again.
+    """
+    passed = good.__contains__
+    return {
+        channel: offered
+        if all(map(passed, map(_NUMBER, offered)))
+        else [entry for entry in offered if entry[0] in good]
+        for channel, offered in lists.items()
+    }
 
 
 def _of_time(filters: Filters) -> Iterable[Passes]:
@@ -407,8 +420,8 @@ class Candidates:
 
     lists: dict[Channel, Offer] = field(default_factory=dict)
     rows: Rows = field(default_factory=Rows)
-    passing: Rows = field(default_factory=Rows)
-    """Those of them that pass the filters."""
+    passing: Rows = field(init=False)
+    """Those of them that pass the filters; `rows` itself when all do."""
     neighbours: list[GraphNeighbour] = field(default_factory=list)
     """What the graph reached from the best hits."""
     timings: dict[Channel, float] = field(default_factory=dict)
@@ -417,6 +430,9 @@ class Candidates:
     compared: dict[Channel, set[int]] = field(default_factory=dict)
     """Passages that other channels found, by the channel in whose list they stand although it did not find them:
     `vector` with their cosines, `bm25` with their scores."""
+
+    def __post_init__(self) -> None:
+        self.passing = self.rows
 
 
 class Gathering:
@@ -465,7 +481,7 @@ class Gathering:
         self._compare_found()
         fused = self._fusing(self._found.lists)
         if fused:
-            self._fetch([passage.number for passage in fused])
+            self._fetch(list(map(_NUMBER, fused)))
         return fused
 
     def _compare_found(self) -> None:
@@ -473,7 +489,7 @@ class Gathering:
         lists = self._found.lists
         if self._fusing.method is not FusionMethod.CONVEX or not self._ask.options.compare_found:
             return
-        found = dict.fromkeys(number for offered in lists.values() for number, _ in offered)
+        found = dict.fromkeys(chain.from_iterable([map(_NUMBER, offered) for offered in lists.values()]))
         for channel, compare in ((Channel.VECTOR, compare_found), (Channel.BM25, score_found)):
             if (listed := lists.get(channel)) is not None:
                 self._join_compared(channel, listed, partial(compare, self._expanded_ask, listed, found))
@@ -483,7 +499,7 @@ class Gathering:
         compared = self._guard.run(f"comparing for {channel}", self._ask.work, compare)
         if compared:
             self._found.lists[channel] = listed + compared
-            self._found.compared.setdefault(channel, set()).update(number for number, _ in compared)
+            self._found.compared.setdefault(channel, set()).update(map(_NUMBER, compared))
         self._found.timings[channel] += self._elapsed_ms() - begun
 
     def _expand_query(self, fused: Sequence[FusedPassage[int]]) -> bool:
@@ -539,11 +555,10 @@ class Gathering:
             return []
         wanted = {memory for memory, _ in memories}
         best: dict[str, int] = {}
-        memory_ids = self._found.passing.memory_ids
-        for passage in fused:
-            memory_id = memory_ids.get(passage.number)
+        numbers = list(map(_NUMBER, fused))
+        for memory_id, number in zip(map(self._found.passing.memory_ids.get, numbers), numbers, strict=True):
             if memory_id in wanted:
-                best.setdefault(memory_id, passage.number)
+                best.setdefault(memory_id, number)
         if others := wanted - best.keys():
             firsts = self._find_first_passages(others)
             best |= firsts
@@ -563,5 +578,8 @@ class Gathering:
         if not new:
             return
         rows = Rows(self._ask.work.passages.candidates(new)) if view is None else view.rows(new)
+        passing, all_passed = self._reach_of.keep_passing(rows), self._found.passing is self._found.rows
         self._found.rows = self._found.rows.join(rows)
-        self._found.passing = self._found.passing.join(self._reach_of.keep_passing(rows))
+        # Most searches filter nothing out: then one set of rows is both.
+        same = all_passed and passing is rows
+        self._found.passing = self._found.rows if same else self._found.passing.join(passing)

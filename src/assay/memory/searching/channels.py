@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress, islice
+from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
@@ -255,8 +256,7 @@ def search_vectors(ask: Ask) -> Offer:
         return []
     if view.model != vector.model:
         raise _other_model(ask, view.model, vector.model)
-    found = view.nearest(vector.values, model=vector.model, limit=_limit_nearest(ask), allowed=ask.allowed)
-    return [(passage.number, passage.score) for passage in found]
+    return list(view.nearest(vector.values, model=vector.model, limit=_limit_nearest(ask), allowed=ask.allowed))
 
 
 def _limit_nearest(ask: Ask) -> int:
@@ -268,12 +268,11 @@ def _limit_nearest(ask: Ask) -> int:
 
 def compare_found(ask: Ask, listed: Offer, found: Iterable[int]) -> Offer:
     """The cosines of passages that other channels found and this one did not list, best first."""
-    vector, known = ask.vector, {number for number, _ in listed}
+    vector, known = ask.vector, set(map(itemgetter(0), listed))
     others = [number for number in found if number not in known]
     if vector is None or not others:
         return []
-    compared = ask.opened_view().cosines(vector.values, others, model=vector.model)
-    return [(passage.number, passage.score) for passage in compared]
+    return list(ask.opened_view().cosines(vector.values, others, model=vector.model))
 
 
 def find_cosine_spread(ask: Ask) -> CosineSpread | None:
@@ -348,16 +347,16 @@ def search_stems(ask: Ask) -> Offer:
     asked = _asked_stems(ask)
     if not asked:
         return []
-    return [(passage.number, passage.score) for passage in view.lexical(asked, limit=ask.limit, allowed=ask.allowed)]
+    return list(view.lexical(asked, limit=ask.limit, allowed=ask.allowed))
 
 
 def score_found(ask: Ask, listed: Offer, found: Iterable[int]) -> Offer:
     """BM25 of passages that other channels found and this one did not list, best first."""
-    known = {number for number, _ in listed}
+    known = set(map(itemgetter(0), listed))
     others = [number for number in found if number not in known]
     if not others:
         return []
-    return [(passage.number, passage.score) for passage in ask.opened_view().lexical_of(_asked_stems(ask), others)]
+    return list(ask.opened_view().lexical_of(_asked_stems(ask), others))
 
 
 def _asked_stems(ask: Ask) -> dict[str, float]:

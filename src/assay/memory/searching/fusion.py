@@ -11,10 +11,11 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from itertools import count, islice, repeat
-from operator import attrgetter, itemgetter
+from operator import attrgetter, itemgetter, mul
 from types import MappingProxyType
-from typing import Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from assay.errors import BadValue
 from assay.records import Channel, ChannelCandidates, FusionMethod, Vote
@@ -85,6 +86,9 @@ def scale_scores(channel: Channel, scores: Sequence[float]) -> list[float]:
     best = max(scores, default=0.0) if channel is Channel.BM25 else 1.0
     if best <= 0.0:
         return [0.0] * len(scores)
+    if channel is not Channel.BM25 and scores and min(scores) >= 0.0 and max(scores) <= 1.0:
+        # Most lists lie within already, and dividing by 1 changes nothing.
+        return [*map(float, scores)]
     return [0.0 if score < 0.0 else 1.0 if score > best else score / best for score in scores]
 
 
@@ -139,6 +143,8 @@ class FusedPassage(NamedTuple, Generic[Key]):
 
 
 Passages = Mapping[Key, FusedPassage[Key]]
+_new_passage: Callable[[tuple[Any, float, tuple[Ballot, ...]]], Any] = partial(tuple.__new__, FusedPassage)
+"""Hundreds are made in a search: without a call in Python for each."""
 
 
 def fuse(
@@ -185,8 +191,9 @@ def replay(
 def order_channel(found: Iterable[tuple[Key, float]]) -> list[tuple[Key, float]]:
     """Order a channel's list by score, then by key; a passage that was found twice counts once, with its best score."""
     by_score = _best_first(found)
-    best = dict(reversed(by_score))
-    return by_score if len(best) == len(by_score) else _best_first(best.items())
+    if len(set(map(_KEY, by_score))) == len(by_score):
+        return by_score
+    return _best_first(dict(reversed(by_score)).items())
 
 
 def _best_first(found: Iterable[tuple[Key, float]]) -> list[tuple[Key, float]]:
@@ -210,39 +217,30 @@ def _join_lists(
     rrf_k: int,
 ) -> Passages[Key]:
     ballots: dict[Key, tuple[Ballot, ...]] = {}
+    totals: dict[Key, float] = {}
     for channel, found in ranked.items():
-        cast = dict(zip(map(_KEY, found), _cast(channel, found, method, weights, rrf_k), strict=True))
-        fresh = dict(zip(cast, zip(cast.values(), strict=True), strict=True))
-        # Most passages are found by one channel: only the others are looked at one by one.
-        for key in cast.keys() & before.keys():
+        keys, scores, weight = list(map(_KEY, found)), list(map(_SECOND, found)), _weight(channel, weights)
+        values = _values(channel, scores, method, rrf_k)
+        # Hundreds of ballots are cast in a search: columns spare a call in Python for each.
+        cast: dict[Key, Ballot] = dict(
+            zip(keys, zip(repeat(channel), count(1), scores, values, repeat(weight), strict=False), strict=True)
+        )
+        fresh: dict[Key, tuple[Ballot, ...]] = dict(zip(cast, zip(cast.values(), strict=True), strict=True))
+        worth = dict(zip(keys, map(mul, values, repeat(weight)), strict=True))
+        # Only what was found before is looked at one by one.
+        for key in (cast.keys() & before.keys()) - ballots.keys():
             fresh[key] = (*before[key].ballots, cast[key])
+            worth[key] = _total(fresh[key])
         for key in cast.keys() & ballots.keys():
-            fresh[key] = (*ballots[key], cast[key])
+            known = ballots[key]
+            fresh[key] = (*known, cast[key])
+            # A sum of two is rounded once, as `fsum` rounds it.
+            worth[key] = totals[key] + worth[key] if len(known) == 1 else _total(fresh[key])
         # Keys stay in the order in which they were first met.
         ballots |= fresh
-    # Hundreds are made in a search, most of one ballot: without a call in Python for each, in half the time.
-    new = tuple.__new__
-    return {
-        **before,
-        **{
-            key: new(FusedPassage, (key, cast[0][3] * cast[0][4] if len(cast) == 1 else _total(cast), cast))
-            for key, cast in ballots.items()
-        },
-    }
-
-
-def _cast(
-    channel: Channel,
-    found: Sequence[tuple[Key, float]],
-    method: FusionMethod,
-    weights: Mapping[Channel, float],
-    rrf_k: int,
-) -> Iterable[Ballot]:
-    """A channel's votes, in the order of its list."""
-    scores = [score for _, score in found]
-    values = _values(channel, scores, method, rrf_k)
-    columns = (repeat(channel), count(1), scores, values, repeat(_weight(channel, weights)))
-    return zip(*columns, strict=False)
+        totals |= worth
+    fused = map(_new_passage, zip(ballots, totals.values(), ballots.values(), strict=True))
+    return {**before, **dict(zip(ballots, fused, strict=True))}
 
 
 def _values(channel: Channel, scores: Sequence[float], method: FusionMethod, rrf_k: int) -> Sequence[float]:
@@ -294,6 +292,11 @@ class AggregatedMemory(NamedTuple):
         return self.ranked[0]
 
 
+_new_memory: Callable[[tuple[int, float, tuple[FusedPassage[int], ...]]], AggregatedMemory] = partial(
+    tuple.__new__, AggregatedMemory
+)
+
+
 def mpab(scores: Sequence[float], coefficient: float) -> float:
     """The score of a memory whose passages score this."""
     if not scores:
@@ -334,15 +337,14 @@ def aggregate(
             first[memory] = passage
     weight = coefficient if enabled else 0.0
     # Most memories are found by one passage, and hundreds are made in a search: without a call in Python for each.
-    new = tuple.__new__
-    found = [
-        _aggregate_memory(memory, several[memory], weight, floor, position_of)
-        if memory in several
-        else new(AggregatedMemory, (memory, only.fused, (only,)))
-        for memory, only in first.items()
-    ]
+    only = first.values()
+    found = dict(
+        zip(first, map(_new_memory, zip(first, map(_SECOND, only), zip(only, strict=True), strict=True)), strict=True)
+    )
+    for memory, passages in several.items():
+        found[memory] = _aggregate_memory(memory, passages, weight, floor, position_of)
     # Stable: memories were met in the order of their best passages.
-    return sorted(found, key=_SECOND, reverse=True)
+    return sorted(found.values(), key=_SECOND, reverse=True)
 
 
 def _aggregate_memory(

@@ -15,6 +15,7 @@ import numpy as np
 from assay.embedding.protocol import CrossEncoder
 from assay.flags import FlagStates
 from assay.index import Rows, SearchView
+from assay.memory.learning.votes import Praise
 from assay.memory.searching import boosts
 from assay.memory.searching import channels as graph
 from assay.memory.searching.boosts import Booster, NamedBy, Surroundings, combine_boosts, find_named
@@ -256,16 +257,18 @@ class Pipeline:
         """Apply boosts from the top down to the last memory that a boost could bring to the first places."""
         best: list[float] = []
         done: list[Ranked] = []
-        most = booster.most()
+        most, explain, bound = booster.most(), self._request.explain, self._options.boost_bound
         for memory, row in order:
             if len(best) == places and memory.score * most < best[0]:
                 break
-            said = booster.boosts(row)
-            done.append(Ranked(memory, row, said, combine_boosts(said, self._options.boost_bound)))
+            # The boosts themselves are for explanations.
+            said = booster.boosts(row) if explain else ()
+            factor = combine_boosts(said, bound) if explain else booster.find_factor(row)
+            done.append(Ranked(memory, row, said, factor))
             if self._is_deprecated(row):
                 # It takes none of the first places.
                 continue
-            (heapq.heappush if len(best) < places else heapq.heappushpop)(best, done[-1].worth)
+            (heapq.heappush if len(best) < places else heapq.heappushpop)(best, memory.score * factor)
         return done
 
     def _places_that_count(self, plan: SearchPlan) -> int:
@@ -294,8 +297,10 @@ class Pipeline:
             now = self._asked.now
             learners = rows.find_learners([memory.best.number for memory in memories])
             learned = self._guard.run("learned triggers", work, lambda: boosts.load_learned(work, learners, now)) or {}
-        best_rows = [rows[memory.best.number] for memory in memories[: self._options.praised_depth]]
-        praises = self._guard.run("votes", work, lambda: boosts.praises(work, best_rows)) or {}
+        praises: Mapping[str, Sequence[Praise]] = {}
+        if rows.highest_confidence > boosts.NEUTRAL_CONFIDENCE:
+            best_rows = [rows[memory.best.number] for memory in memories[: self._options.praised_depth]]
+            praises = self._guard.run("votes", work, lambda: boosts.praises(work, best_rows)) or {}
         return Surroundings(
             attention=attended,
             together=together,
@@ -427,10 +432,13 @@ class Pipeline:
         with self._trace.stage("current-facts", inputs=len(first)) as stage:
             ids = [place.row.memory_id for place in first]
             facts = self._guard.run("current facts", work, lambda: read_served(work, ids, as_of)) or []
-            placed = [Placed(place.row.memory_id, ranking.score(place)) for place in first]
+            # Most results state nothing that another one states otherwise.
+            placed = [Placed(place.row.memory_id, ranking.score(place)) for place in first] if facts else []
             arranged = arrange_by_time(placed, facts, self._parsed.stems)
             stage.outputs = len(first)
             stage.detail["moved"] = len(arranged.moves)
+        if not arranged.moves:
+            return replace(ranking, facts=facts)
         known = {place.row.memory_id: place for place in first}
         moved = [known[memory_id]._replace(current_fact=arranged.moves.get(memory_id)) for memory_id in arranged.order]
         return replace(ranking, order=(*moved, *ranking.order[len(first) :]), facts=facts)
@@ -480,7 +488,7 @@ class Pipeline:
             view.document_count,
             store=(self._cosines or find_cosine_spread(ask)) if compared else None,
             # The nearest alone: what other channels found is further away, and says nothing about the rest.
-            vectors=heapq.nlargest(ask.limit, listed or (), key=itemgetter(1)),
+            vectors=sorted(listed or (), key=itemgetter(1), reverse=True)[: ask.limit],
         )
         # As for the relevance cut, a deprecated result that scores best must not make current ones irrelevant.
         current = [place for place in places if place.served_last_from is None] or places

@@ -90,7 +90,8 @@ def parse(text: str, *, frequency: Frequency | None = None) -> ParsedQuery:
     found = words(plain)
     read = found[:READ_WORDS]
     of_word = dict(zip(read, stems_of(read), strict=True))
-    counts = Counter(of_word[word] for word in read)
+    counts = Counter(map(of_word.__getitem__, read))
+    beyond = stems_of(found[READ_WORDS:]) if len(found) > READ_WORDS else ()
     kept = frozenset(_keep_terms(counts, frequency))
     prefixes = _prefixes(plain)
     terms = tuple(word for word in dict.fromkeys(read) if of_word[word] in kept and word not in prefixes)[:MAX_TERMS]
@@ -103,7 +104,7 @@ def parse(text: str, *, frequency: Frequency | None = None) -> ParsedQuery:
         prefixes=prefixes,
         runs=tuple(dict.fromkeys(_runs(read[:RUN_WORDS]))),
         term_set=frozenset(terms),
-        left_out=len({*counts, *stems_of(found[READ_WORDS:])}) - len(kept),
+        left_out=len({*counts, *beyond}) - len(kept),
     )
 
 
@@ -160,9 +161,10 @@ def _prefixes(text: str) -> tuple[str, ...]:
 
 
 def _runs(read: Sequence[str]) -> Iterator[str]:
+    runs = list(read)
     for length in range(1, LONGEST_RUN + 1):
-        for start in range(len(read) - length + 1):
-            yield " ".join(read[start : start + length])
+        yield from runs
+        runs = [f"{run} {word}" for run, word in zip(runs, read[length:], strict=False)]
 
 
 # --- Intent: which of seven kinds a query is, from its words and patterns alone ---
@@ -184,12 +186,15 @@ class Cue(NamedTuple):
     weight: int
     pattern: re.Pattern[str]
     needed: tuple[str, ...] = ()
-    """Beginnings of words, one of which is in every text that the pattern matches; empty: not known."""
+    """Beginnings of words, as `read_plainly` gives them, one of which is in every text that the pattern matches.
 
-    def search(self, query: str, lowered: str | None) -> re.Match[str] | None:
-        """Find the phrases in a query; `lowered` is the query in lower case if it is ASCII."""
+    Empty: not known.
+    """
+
+    def search(self, query: str, plain: str | None) -> re.Match[str] | None:
+        """Find the phrases in a query; `plain` is the query as `read_plainly` gives it."""
         # Most cues are in no query, and looking for a few plain strings is ten times as quick as the pattern.
-        if lowered is not None and self.needed and not any(map(lowered.__contains__, self.needed)):
+        if plain is not None and self.needed and not any(map(plain.__contains__, self.needed)):
             return None
         return self.pattern.search(query)
 
@@ -228,8 +233,19 @@ def _find_needed(phrases: tuple[str, ...]) -> tuple[str, ...]:
     for phrase in phrases:
         beginnings = [[choice.partition("*")[0].lower() for choice in word.split("/")] for word in phrase.split()]
         found |= dict.fromkeys(max(beginnings, key=lambda choices: min(map(len, choices))))
+    if "" in found:
+        return ()
+    plain = [read_plainly(one) or "" for one in found]
     # A longer beginning says nothing where a shorter one is asked for, too.
-    return () if "" in found else tuple(one for one in found if not any(o != one and o in one for o in found))
+    return tuple(one for one in plain if not any(other != one and other in one for other in plain))
+
+
+_SEPARATORS = {point: " " for point in range(128) if not (chr(point).isalnum() or chr(point) == "_")}
+
+
+def read_plainly(text: str) -> str | None:
+    """Return a text in lower case with a space for everything between words and one before; None if it is not ASCII."""
+    return f" {text.lower().translate(_SEPARATORS)}" if text.isascii() else None
 
 
 def _pattern(phrases: tuple[str, ...]) -> str:
@@ -391,15 +407,15 @@ CUES: Mapping[Intent, tuple[Cue, ...]] = MappingProxyType(
 def classify_intent(query: str) -> IntentGuess:
     """The kind of a query; the same for the same text, always."""
     read = query[:INTENT_CHARACTERS]
-    lowered = read.lower() if read.isascii() else None
-    found = {intent: _find_cues(cues, read, lowered) for intent, cues in CUES.items()}
+    plain = read_plainly(read)
+    found = {intent: _find_cues(cues, read, plain) for intent, cues in CUES.items()}
     scores = {intent: sum(weight for weight, _ in hits) for intent, hits in found.items() if hits}
     chosen = max(scores, key=scores.__getitem__, default=Intent.UNDERSTAND)
     return IntentGuess(chosen, MappingProxyType(scores), tuple(text for _, text in found[chosen]))
 
 
-def _find_cues(cues: tuple[Cue, ...], query: str, lowered: str | None) -> list[tuple[int, str]]:
-    return [(cue.weight, hit.group().strip()) for cue in cues if (hit := cue.search(query, lowered))]
+def _find_cues(cues: tuple[Cue, ...], query: str, plain: str | None) -> list[tuple[int, str]]:
+    return [(cue.weight, hit.group().strip()) for cue in cues if (hit := cue.search(query, plain))]
 
 
 # --- Query expansion by pseudo-relevance feedback: terms that the first results share and other passages lack ---

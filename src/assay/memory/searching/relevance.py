@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -29,7 +29,7 @@ from assay.memory.searching.fusion import FusedPassage
 from assay.records import Channel, CosineSpread, RelevanceClue, RelevanceReason
 from assay.records.searching import LARGEST_LOG_ODDS
 from assay.text.questions import FURNITURE
-from assay.text.terms import stems_of
+from assay.text.terms import look_up_stems
 from assay.text.wording import FUNCTION_WORDS, NEGATORS
 
 FILE = "relevance.json"
@@ -174,19 +174,16 @@ def find_relevance(found: Sequence[FoundResult], query: QueryEvidence, lines: Ma
     profile = load_profiles()[WORDS if query.store is None else MEANING]
     texts = [lines.get(entry.result.ranked[0].number, "") for entry in found]
     titles = [text.partition("\n")[0].split() for text in texts]
-    candidates = _find_candidates(texts, query)
-    listed = sorted({word for words in (*titles, *candidates) for word in words})
-    stem_of = dict(zip(listed, stems_of(listed), strict=True))
     every = [
-        _clues(entry, query, [stem_of[word] for word in title], {stem_of[word] for word in words})
-        for entry, title, words in zip(found, titles, candidates, strict=True)
+        _clues(entry, query, look_up_stems(title), set(look_up_stems(words)))
+        for entry, title, words in zip(found, titles, _find_candidates(texts, query), strict=True)
     ]
     return [Relevance(profile, clues, profile.probability(clues)) for clues in every]
 
 
 def _clues(entry: FoundResult, query: QueryEvidence, title: Sequence[str], there: set[str]) -> dict[str, float]:
     """The clues of one result: the stems of its title, and the stems in its passage that may be the query's."""
-    about = {stem for stem in title if is_content(stem)}
+    about = {stem for stem in title if len(stem) > 1} - FRAMING
     covered = math.fsum([query.stems[stem] for stem in query.stems.keys() & there])
     cosine, trigger = _find_votes(entry.result)
     clues = {
@@ -218,13 +215,17 @@ def _find_candidates(texts: Sequence[str], query: QueryEvidence) -> list[list[st
     # Stemming every word of ten passages would cost more than all the rest. A stem differs from the beginning of its
     # word in its last letter at most (`happi` of `happy`), but for a handful such as `die` of `dying`.
     begins = sorted({f" {stem[: max(len(stem) - 1, 2)]}" for stem in query.stems})
-    return [[word for begin in begins if begin in text for word in _words_beginning(text, begin)] for text in texts]
+    return [_find_words_beginning(text, [begin for begin in begins if begin in text]) for text in texts]
 
 
-def _words_beginning(text: str, begin: str) -> Iterator[str]:
+def _find_words_beginning(text: str, begins: Sequence[str]) -> list[str]:
     """The words of an analysed text that begin so; every word has a space on either side."""
-    at = text.find(begin)
-    while at >= 0:
-        end = text.find(" ", at + 1)
-        yield text[at + 1 : end]
-        at = text.find(begin, end)
+    found: list[str] = []
+    find = text.find
+    for begin in begins:
+        at = find(begin)
+        while at >= 0:
+            end = find(" ", at + 1)
+            found.append(text[at + 1 : end])
+            at = find(begin, end)
+    return found

@@ -392,7 +392,7 @@ def finish_results(
     picked_ids = {ranked.row.memory_id for ranked in picked.fresh}
     facts = [fact for fact in ranking.facts if fact.memory_id in picked_ids]
     outdated = name_outdated(work, facts, request.filters.as_of)
-    making = _HitMaking(ranking, shown, outdated, explain=request.explain)
+    making = _HitMaking(ranking, shown, outdated, picked_ids, explain=request.explain)
     hits = [making.make(place, ranked) for place, ranked in enumerate(picked.fresh, start=1)]
     budget = _budget(request)
     fitted = fit_budget(hits, budget, best_first=None if budget is None else _best_first(picked.fresh, ranking))
@@ -415,7 +415,7 @@ def _pick(ranking: Ranking, request: SearchRequest, in_view: Mapping[str, str], 
     """The first k places, of which some are held back; relevant results further down take the places of those."""
     # A deprecated result that scores best must not make current ones irrelevant.
     current = [place for place in ranking.order if place.served_last_from is None] or ranking.order
-    cut = cut_of(max(map(ranking.score, current), default=0.0), ranking.rules.method, options)
+    cut = cut_of(_find_best_score(current, ranking.rules.ceiling), ranking.rules.method, options)
     first = ranking.order[: request.k]
     places = [place for place in first if not request.relevant_only or _passes(place, ranking, cut)]
     if request.relevant_only:
@@ -434,6 +434,13 @@ def _pick(ranking: Ranking, request: SearchRequest, in_view: Mapping[str, str], 
     )
     shown = [*fresh, *islice(further, len(held))]
     return _Picked(shown, held, len(first) - above_cut, above_cut - len(places))
+
+
+def _find_best_score(places: Sequence[Ranked], ceiling: float) -> float:
+    """The highest score of some results as callers see it; 0 if there is none."""
+    # Clamped once: the highest of clamped scores is the highest of all, clamped.
+    best = max([place.memory.score / ceiling * place.factor for place in places], default=0.0)
+    return min(max(best, 0.0), 1.0)
 
 
 def _passes(one: Ranked, ranking: Ranking, cut: Cut) -> bool:
@@ -489,6 +496,7 @@ class _HitMaking:
         ranking: Ranking,
         shown: Mapping[int, ShownPassage],
         outdated: Mapping[str, tuple[OutdatedFact, ...]],
+        shown_ids: Collection[str],
         *,
         explain: bool,
     ) -> None:
@@ -496,8 +504,8 @@ class _HitMaking:
         self._shown = shown
         self._outdated = outdated
         self._explain = explain
-        self._contradicted = ranking.contradictions.name_contradicted()
-        self._contradicting = ranking.contradictions.name_contradicting()
+        self._contradicted = ranking.contradictions.name_contradicted(shown_ids)
+        self._contradicting = ranking.contradictions.name_contradicting(shown_ids)
 
     def make(self, rank: int, one: Ranked) -> Hit:
         """The hit of one result, at a rank from 1."""

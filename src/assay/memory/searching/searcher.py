@@ -17,6 +17,7 @@ from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -190,6 +191,7 @@ def _mean_change(after: Sequence[float], before: Sequence[float]) -> float | Non
 # It holds what was returned and every channel's candidates as they were fused, so that any fusion can be replayed
 # offline.
 
+_NUMBER, _SCORE = itemgetter(0), itemgetter(1)
 Lists = Mapping[Channel, Sequence[tuple[int, float]]]
 Compared = Mapping[Channel, Collection[int]]
 
@@ -248,7 +250,7 @@ def contributions(
     alone = Counter([hit.channels[0] for hit in hits if len(hit.channels) == 1])
     own = {channel: len(offered) for channel, offered in lists.items()}
     for channel in own.keys() & compared.keys():
-        own[channel] -= sum(number in compared[channel] for number, _ in lists[channel])
+        own[channel] -= sum(map(compared[channel].__contains__, map(_NUMBER, lists[channel])))
     return {
         channel.value: {"alone": alone[channel], "candidates": own[channel], "found": found[channel]}
         for channel in sorted(lists)
@@ -265,8 +267,8 @@ def _candidates(channel: Channel, offered: Sequence[tuple[int, float]], rows: Ro
     return make_checked(
         ChannelCandidates,
         channel=channel.value,
-        ids=rows.passage_ids([number for number, _ in offered]),
-        scores=tuple([float(score) for _, score in offered]),
+        ids=rows.passage_ids(map(_NUMBER, offered)),
+        scores=tuple(map(float, map(_SCORE, offered))),
     )
 
 

@@ -73,23 +73,25 @@ class Contradictions:
 
     def contradicts(self, memory_id: str) -> tuple[Contradiction, ...]:
         """What a memory was saved against."""
-        return self.name_contradicted().get(memory_id, ())
+        return self.name_contradicted((memory_id,)).get(memory_id, ())
 
     def contradictions_of(self, memory_id: str) -> tuple[Contradiction, ...]:
         """Return the memories that contradict a memory."""
-        return self.name_contradicting().get(memory_id, ())
+        return self.name_contradicting((memory_id,)).get(memory_id, ())
 
-    def name_contradicted(self) -> dict[str, tuple[Contradiction, ...]]:
-        """Return what each memory was saved against, by its id."""
-        return self._describe((edge.source_id, edge.target_id) for edge in self._against)
+    def name_contradicted(self, memory_ids: Collection[str]) -> dict[str, tuple[Contradiction, ...]]:
+        """Return what each of these memories was saved against, by its id."""
+        edges = self._against
+        return self._describe((edge.source_id, edge.target_id) for edge in edges if edge.source_id in memory_ids)
 
-    def name_contradicting(self) -> dict[str, tuple[Contradiction, ...]]:
-        """Return what contradicts each memory, by its id."""
-        return self._describe((edge.target_id, edge.source_id) for edge in self._against)
+    def name_contradicting(self, memory_ids: Collection[str]) -> dict[str, tuple[Contradiction, ...]]:
+        """Return what contradicts each of these memories, by its id."""
+        edges = self._against
+        return self._describe((edge.target_id, edge.source_id) for edge in edges if edge.target_id in memory_ids)
 
     @property
-    def _against(self) -> Iterable[Stance]:
-        return (edge for edge in self.edges if edge.kind is EdgeKind.CONTRADICTS)
+    def _against(self) -> list[Stance]:
+        return [edge for edge in self.edges if edge.kind is EdgeKind.CONTRADICTS]
 
     def _describe(self, pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[Contradiction, ...]]:
         """Name the second of each pair with the first: current memories, each once, the strongest ones."""

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -428,6 +428,21 @@ class Reached(NamedTuple):
     """From the seed to the memory, both included."""
 
 
+class _Ways(NamedTuple):
+    """The strongest ways to memories that one hop reached, by memory id."""
+
+    strengths: dict[str, float]
+    """Of the whole path."""
+    nears: dict[str, str]
+    """The memory before it."""
+
+    def find_strongest(self, limit: int) -> list[str]:
+        """The memories with the strongest ways, equals by id."""
+        by_id = sorted(self.strengths)
+        by_id.sort(key=self.strengths.__getitem__, reverse=True)
+        return by_id[:limit]
+
+
 class Stance(NamedTuple):
     """One memory that contradicts or supports another."""
 
@@ -499,34 +514,40 @@ class Edges(Repository):
         Each hop goes on from the `limit` strongest memories of the one before: near a hub there are always more.
         """
         seeds = {memory_id: Reached(memory_id, memory_id, 0, 1.0, (memory_id,)) for memory_id in memory_ids}
-        best: dict[str, Reached] = {}
-        frontier = seeds
-        for hop in range(hops):
-            if hop:
-                frontier = {reached.memory_id: reached for reached in _strongest_first(frontier.values())[:limit]}
-            frontier = self._step_from(frontier, seeds.keys() | best.keys())
-            best |= frontier
-        return _strongest_first(best.values())[:limit]
+        known, kept, frontier = set(seeds), list[Reached](), seeds
+        for _ in range(hops):
+            ways = self._step_from(frontier, known)
+            known |= ways.strengths.keys()
+            # What is not among the strongest of its hop is not among those of all hops either.
+            frontier = {
+                far: Reached(far, start.seed, start.hops + 1, ways.strengths[far], (*start.path, far))
+                for far in ways.find_strongest(limit)
+                for start in [frontier[ways.nears[far]]]
+            }
+            kept += frontier.values()
+        return _strongest_first(kept)[:limit]
 
     def stances(self, memory_ids: Sequence[str]) -> list[Stance]:
         """What contradicts or supports one of these memories, or is by it; strongest first, each edge once."""
         found = dict.fromkeys(map(tuple, self._tuples(_STANCES, ids=list(memory_ids))))
         return [Stance(source, target, _KINDS[kind], evidence) for source, target, kind, evidence in found]
 
-    def _step_from(self, frontier: dict[str, Reached], known: Collection[str]) -> dict[str, Reached]:
+    def _step_from(self, frontier: Mapping[str, Reached], known: Collection[str]) -> _Ways:
         """Return the memories one edge further that are not known yet, each with the strongest way to it."""
-        best: dict[str, Reached] = {}
+        strengths = {memory_id: reached.strength for memory_id, reached in frontier.items()}
+        best, nears = dict[str, float](), dict[str, str]()
         for near, far, edge_strength in self._tuples(_STEPS, ids=list(frontier)) if frontier else ():
             if far in known:
                 continue
-            start, held = frontier[near], best.get(far)
-            strength = start.strength * edge_strength * DECAY
-            if held is None or strength >= held.strength:
-                step = Reached(far, start.seed, start.hops + 1, strength, (*start.path, far))
-                # Of two ways that are as strong, the one whose path comes first by ids.
-                if held is None or strength > held.strength or step.path < held.path:
-                    best[far] = step
-        return best
+            strength, held = strengths[near] * edge_strength * DECAY, best.get(far)
+            # Of two ways that are as strong, the one whose path comes first by ids.
+            if (
+                held is None
+                or strength > held
+                or (strength == held and frontier[near].path < frontier[nears[far]].path)
+            ):
+                best[far], nears[far] = strength, near
+        return _Ways(best, nears)
 
     def remove(self, source_id: str, target_id: str, kind: EdgeKind) -> None:
         """Delete one edge."""
