@@ -20,7 +20,7 @@ FEWEST_TIMED = 20
 LEVEL = 0.95
 RESAMPLES = 2_000
 _UNSEEN_MS = 1e-9
-_BLOCK = 4_000_000
+_BLOCK = 1_000_000
 """Times held in memory at once."""
 
 Times = NDArray[np.float64]
