@@ -98,13 +98,15 @@ def _drawn_percentiles(times: Times, counts: NDArray[np.intp]) -> Times:
     # All samples in one search: each begins above all that the one before it reaches.
     starts = np.concatenate([[0], np.cumsum(measured[:-1])])[:, None]
     found = np.searchsorted((reached + starts).ravel(), places + starts)
-    return times[found % len(times)]
+    percentiles: Times = times[found % len(times)]
+    return percentiles
 
 
 def _percentiles(times: Times) -> Times:
     """Nearest rank, over all repeats of all cases: one value a percent."""
     flat, owners = _sort_times(times)
-    return _drawn_percentiles(flat, np.ones((1, len(owners)), dtype=np.intp))[0]
+    percentiles: Times = _drawn_percentiles(flat, np.ones((1, len(owners)), dtype=np.intp))[0]
+    return percentiles
 
 
 def _matrix(times: Sequence[Sequence[float]]) -> Times:
