@@ -9,10 +9,12 @@ import pytest
 from tests.evaluation.made import Values, golden, good, level, nothing, poor, reading, run_of
 
 from assay.errors import NotComparable, NothingMeasured
-from assay.evaluation.comparison import compare_readings, compare_two, is_loss, latency_changes
+from assay.evaluation.comparison import compare_readings, compare_two, is_loss
+from assay.evaluation.latency_comparison import latency_changes
 from assay.evaluation.readings import differing, reading_of
 from assay.metrics.outcomes import not_applicable, system_failed
 from assay.records.run_results import Caveat, CaveatKind, Difference, ListAgreement, Mover, OneSided
+from assay.statistics import rank_agreement
 
 
 def test_means_are_over_the_cases_both_have() -> None:
@@ -61,6 +63,18 @@ def test_outcomes_on_one_side_only_are_told() -> None:
     )
 
 
+def test_the_agreement_of_lists_is_the_mean_over_cases_whether_they_changed_or_not() -> None:
+    before = {"a": ("x", "y", "z"), "b": ("x", "x", "y"), "c": (), "d": ("x", "y", "z", "u")}
+    after = {"a": ("x", "y", "z"), "b": ("x", "x", "y"), "c": (), "d": ("y", "x", "v")}
+    values = {"mrr": dict.fromkeys(before, 0.5)}
+    each = [rank_agreement(before[case], after[case]) for case in before]
+    found = compare_two(reading(values, lists=before), reading(values, lists=after)).agreement
+    assert found is not None
+    assert (found.cases, found.top_changed) == (4, 1)
+    assert found.rbo == pytest.approx(np.mean([one.rbo for one in each]))
+    assert found.jaccard == pytest.approx(np.mean([one.jaccard for one in each]))
+
+
 def test_percentiles_of_times_are_nearest_rank_with_intervals_over_cases() -> None:
     times = {f"q{n:02}": (float(n + 1),) for n in range(20)}
     slower = {case: (one + 5.0,) for case, (one,) in times.items()}
@@ -71,6 +85,24 @@ def test_percentiles_of_times_are_nearest_rank_with_intervals_over_cases() -> No
         (99, 20.0, 25.0),
     ]
     assert all(one.low == pytest.approx(5.0) and one.high == pytest.approx(5.0) for one in found)
+
+
+def test_intervals_of_percentiles_are_those_of_samples_that_are_sorted_one_by_one() -> None:
+    rng = np.random.default_rng(3)
+    # Two repeats a case, with ties, and every third case answered once only.
+    sides = [
+        {f"q{n:02}": tuple(rng.integers(1, 9, size=1 + (n % 3 > 0)).astype(float).tolist()) for n in range(25)}
+        for _ in range(2)
+    ]
+    readings = [level(0.5, 25, times=times) for times in sides]
+    found = latency_changes(readings[0], readings[1], rng=np.random.default_rng(0), resamples=300)
+    drawn = np.random.default_rng(0).integers(0, 25, size=(300, 25))
+    samples = [
+        [sorted(time for case in row for time in times[f"q{case:02}"]) for row in drawn.tolist()] for times in sides
+    ]
+    for one in found:
+        was, now = (np.array([sample[-(-one.percent * len(sample) // 100) - 1] for sample in side]) for side in samples)
+        assert (one.low, one.high) == tuple(np.quantile(now - was, [0.025, 0.975]))
 
 
 def test_repeats_count_each_and_unanswered_ones_leave_no_hole() -> None:

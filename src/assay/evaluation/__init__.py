@@ -20,6 +20,7 @@
 - `run_catalogue`: what lists and charts show of every run.
 - `measure`: run files measured against judgments, without a store.
 - `comparison`: two or more runs over the same cases.
+- `latency_comparison`: how long two runs took.
 - `baselines`: the baseline file, and blessing a run.
 - `gating`: the rules of the gate.
 - `self_test`: false alarms of a gate, and the smallest drop it can see.

@@ -1,7 +1,7 @@
 """Compare runs over the same cases: paired differences, changed cases, agreement of lists, latency.
 
 - One metric on two sides, as table cells and JSON.
-- Pairs of cases and of times.
+- Pairs of cases.
 - The comparison of two or more runs.
 """
 
@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from assay.errors import NotComparable, NothingMeasured
 from assay.evaluation import frames
 from assay.evaluation.caveats import name_few, withhold
+from assay.evaluation.latency_comparison import RESAMPLES, latency_changes
 from assay.evaluation.readings import METRICS, Reading, differing, has_direction, limit_instrument, lower_is_better
 from assay.evaluation.until_sure import withhold_stopped
 from assay.formats.grid import grid
 from assay.metrics.inputs import mean
 from assay.metrics.spec import MetricSpec
-from assay.records.evaluations import OutcomeKind
+from assay.records.evaluations import Outcome, OutcomeKind
 from assay.records.fields import plain
 from assay.records.run_results import (
     Caveat,
@@ -36,7 +37,7 @@ from assay.records.run_results import (
     OneSided,
     caveats_about,
 )
-from assay.statistics import Comparison, Pairs, Rules, compare_all, first_of_each_test, rank_agreement
+from assay.statistics import Comparison, Pairs, Rules, compare_all, first_of_each_test, jaccard, rank_biased_overlap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -109,30 +110,23 @@ def _delta(seen: ComparedMetric) -> str:
     return "-" if seen.delta is None else f"{seen.delta:+.3f}{inner}"
 
 
-# --- Pairs of cases and of times ---
+# --- Pairs of cases ---
 #
 # Cases come in the order of their ids, whatever the order of the files, so that chance falls the same way every time.
 
-PERCENTS = (50, 95, 99)
-FEWEST_TIMED = 20
-"""Below so many cases the 95th percentile is the slowest case, and no interval of it is given."""
-LEVEL = 0.95
-_UNSEEN_MS = 1e-9
-_RESAMPLES = 2_000
-_BLOCK = 4_000_000
-"""Times held in memory at once."""
 _DRAWS = 200_000_000
 """Queries times resamples that a comparison may cost; a million queries need no 10,000 resamples."""
 _MOST_RESAMPLES, _FEWEST_RESAMPLES = 10_000, 1_000
-
-Times = NDArray[np.float64]
-Limit = float | None
 
 
 def rules_for(queries: int) -> Rules:
     """As many resamples and sign flips as so many queries can afford."""
     draws = min(_MOST_RESAMPLES, max(_FEWEST_RESAMPLES, _DRAWS // max(1, queries)))
     return Rules(resamples=draws, flips=draws)
+
+
+def _latency_resamples(queries: int) -> int:
+    return min(RESAMPLES, rules_for(queries).resamples)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -184,69 +178,6 @@ def metric_changes(
         name: MetricChange(before=_mean(left), after=_mean(right), comparison=found[name])
         for name, (left, right) in arrays.items()
     }
-
-
-def latency_changes(
-    before: Reading, after: Reading, *, rng: np.random.Generator, resamples: int = _RESAMPLES
-) -> tuple[LatencyChange, ...]:
-    """p50, p95 and p99 of the cases timed on both sides, with bootstrap intervals over cases.
-
-    A case that ran out of time counts with the time it was waited for.
-    """
-    was_times, now_times = _all_times(before), _all_times(after)
-    cases = [case for case in before.cases if was_times.get(case) and now_times.get(case)]
-    if not cases:
-        return ()
-    left, right = _matrix([was_times[case] for case in cases]), _matrix([now_times[case] for case in cases])
-    was, now = _percentiles(left[None])[0], _percentiles(right[None])[0]
-    drawn = _resample_pairs(left, right, rng, resamples) if len(cases) >= FEWEST_TIMED else None
-    return tuple(
-        LatencyChange(percent, float(was[place]), float(now[place]), *_limits(drawn, place), len(cases))
-        for place, percent in enumerate(PERCENTS)
-    )
-
-
-def _all_times(reading: Reading) -> dict[str, tuple[float, ...]]:
-    return {case: (*reading.times.get(case, ()), *reading.waited.get(case, ())) for case in reading.cases}
-
-
-def _limits(drawn: tuple[Times, Times] | None, place: int) -> tuple[Limit, Limit, Limit, Limit]:
-    """Of the difference and of the ratio of one percentile."""
-    if drawn is None:
-        return None, None, None, None
-    was, now = drawn[0][:, place], drawn[1][:, place]
-    ends = [0.5 - LEVEL / 2, 0.5 + LEVEL / 2]
-    # Coarse clocks give times of 0 ms: as much is added to both sides as no clock can tell.
-    ratio = (now + _UNSEEN_MS) / (was + _UNSEEN_MS)
-    low, high = np.quantile(now - was, ends).tolist()
-    ratio_low, ratio_high = np.quantile(ratio, ends).tolist()
-    return low, high, ratio_low, ratio_high
-
-
-def _resample_pairs(left: Times, right: Times, rng: np.random.Generator, resamples: int) -> tuple[Times, Times]:
-    rows = max(1, _BLOCK // (left.size + right.size))
-    was, now = [], []
-    for done in range(0, resamples, rows):
-        drawn = rng.integers(0, len(left), size=(min(rows, resamples - done), len(left)))
-        was.append(_percentiles(left[drawn]))
-        now.append(_percentiles(right[drawn]))
-    return np.concatenate(was), np.concatenate(now)
-
-
-def _percentiles(times: Times) -> Times:
-    """Nearest rank, over all repeats of all cases, for each sample: [sample, percent]."""
-    flat = np.sort(times.reshape(len(times), -1), axis=1)
-    measured = np.count_nonzero(~np.isnan(flat), axis=1)
-    places = -(-np.array(PERCENTS)[None, :] * measured[:, None] // 100) - 1
-    return np.take_along_axis(flat, places, axis=1)
-
-
-def _matrix(times: Sequence[Sequence[float]]) -> Times:
-    """A row a case, a column a repeat; NaN, which sorts last, where a repeat was not answered."""
-    found = np.full((len(times), max(map(len, times))), np.nan)
-    for row, pair in enumerate(times):
-        found[row, : len(pair)] = pair
-    return found
 
 
 def _bounds(metric: str) -> tuple[float, float] | None:
@@ -466,7 +397,7 @@ def compare_two(control: Reading, treatment: Reading, *, seed: int = 0) -> Compa
         metrics=_withhold_unsure(control, treatment, metric_changes(pairs, rng=rng)),
         movers=movers(control, treatment, leading(metrics)),
         agreement=_agreement(control, treatment),
-        latency=latency_changes(control, treatment, rng=rng),
+        latency=latency_changes(control, treatment, rng=rng, resamples=_latency_resamples(len(control.cases))),
         one_sided=_one_sided(control, treatment, metrics),
         changed=differing(control.subject, treatment.subject),
         same_tests=_same_tests(pairs),
@@ -574,33 +505,45 @@ def is_loss(mover: Mover) -> bool:
 def _agreement(control: Reading, treatment: Reading) -> ListAgreement | None:
     if control.lists is None or treatment.lists is None:
         return None
-    found = [
-        rank_agreement(control.lists[case], treatment.lists[case])
-        for case in sorted(control.lists.keys() & treatment.lists.keys())
-    ]
-    if not found:
+    cases = sorted(control.lists.keys() & treatment.lists.keys())
+    if not cases:
         return None
+    pairs = [(control.lists[case], treatment.lists[case]) for case in cases]
+    overlap_of_same: dict[int, float] = {}
+    overlaps = []
+    for first, second in pairs:
+        if first != second:
+            overlaps.append(rank_biased_overlap(first, second))
+            continue
+        # Of a list with itself it depends on the length alone, and most lists stay as they are.
+        length = len(set(first))
+        if length not in overlap_of_same:
+            overlap_of_same[length] = rank_biased_overlap(first, second)
+        overlaps.append(overlap_of_same[length])
     return ListAgreement(
-        cases=len(found),
-        rbo=mean([agreement.rbo for agreement in found]) or 0.0,
-        jaccard=mean([agreement.jaccard for agreement in found]) or 0.0,
-        top_changed=sum(agreement.top_changed for agreement in found),
+        cases=len(cases),
+        rbo=mean(overlaps) or 0.0,
+        jaccard=mean([1.0 if first == second else jaccard(first, second) for first, second in pairs]) or 0.0,
+        top_changed=sum(first[:1] != second[:1] for first, second in pairs),
     )
 
 
 def _one_sided(control: Reading, treatment: Reading, metrics: Sequence[str]) -> tuple[OneSided, ...]:
     groups: dict[tuple[str, str, str], list[str]] = {}
     for metric in metrics:
-        for case in sorted({*control.outcomes[metric], *treatment.outcomes[metric]}):
-            kinds = _kind(control, metric, case), _kind(treatment, metric, case)
-            if (OutcomeKind.SCORED in kinds) and kinds[0] != kinds[1]:
+        before, after = control.outcomes[metric], treatment.outcomes[metric]
+        for case in {**before, **after}:
+            was, now = before.get(case), after.get(case)
+            if was is not None and now is not None and was.kind is now.kind:
+                continue
+            kinds = _kind(was), _kind(now)
+            if OutcomeKind.SCORED in kinds:
                 groups.setdefault((case, *kinds), []).append(metric)
     return tuple(OneSided(case, tuple(names), *kinds) for (case, *kinds), names in sorted(groups.items()))
 
 
-def _kind(reading: Reading, metric: str, case: str) -> str:
-    found = reading.outcomes[metric].get(case)
-    return ABSENT if found is None else found.kind.value
+def _kind(outcome: Outcome | None) -> str:
+    return ABSENT if outcome is None else outcome.kind.value
 
 
 def _describe_run(reading: Reading) -> ComparedRun:

@@ -365,7 +365,7 @@ def load_run(folder: Path) -> RunResult:
     return RunResult(
         manifest=manifest,
         cases=with_skipped(manifest, files.read_cases()),
-        scores={MetricSpec.parse(name): _outcomes(cases) for name, cases in found["per_case"].items()},
+        scores=_scores(found["per_case"]),
         noise={MetricSpec.parse(name): dict(cases) for name, cases in found["noise"].items()},
         aggregates={MetricSpec.parse(name): read_aggregate(aggregate) for name, aggregate in found["metrics"].items()},
         breakdowns={label: _parts(parts) for label, parts in found["breakdowns"].items()},
@@ -399,7 +399,10 @@ def with_skipped(manifest: RunManifest, cases: tuple[CaseResult, ...]) -> tuple[
 
 
 def _outcomes_json(cases: PerCase) -> Plain:
-    return {case: plain(outcome) for case, outcome in cases.items()}
+    """The outcomes of one metric; cases that share an outcome share what is written of it."""
+    distinct = {id(outcome): outcome for outcome in cases.values()}
+    written = {number: plain(outcome) for number, outcome in distinct.items()}
+    return {case: written[id(outcome)] for case, outcome in cases.items()}
 
 
 _CAUSES_BEFORE = {
@@ -411,8 +414,19 @@ _CAUSES_BEFORE = {
 """Runs of version 0.1 have no causes; these are the reasons that it gave for what has one now."""
 
 
-def _outcomes(found: Mapping[str, Plain]) -> dict[str, Outcome]:
-    return {case: _outcome(outcome) for case, outcome in found.items()}
+def _scores(found: Mapping[str, Mapping[str, Plain]]) -> dict[MetricSpec, PerCase]:
+    """The outcomes by metric and case. Equal ones are one object: a million cases share a few thousand outcomes.
+
+    `RunFolder.read_result` gives equal outcomes as one dictionary, so that they are known by their id.
+    """
+    made: dict[int, Outcome] = {}
+    scores: dict[MetricSpec, PerCase] = {}
+    for name, cases in found.items():
+        for outcome in cases.values():
+            if id(outcome) not in made:
+                made[id(outcome)] = _outcome(outcome)
+        scores[MetricSpec.parse(name)] = {case: made[id(outcome)] for case, outcome in cases.items()}
+    return scores
 
 
 def _outcome(found: Plain) -> Outcome:

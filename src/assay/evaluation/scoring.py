@@ -458,7 +458,15 @@ def _measure(sheet: _Sheet, specs: Sequence[MetricSpec], results: Mapping[str, C
 
 def _outcomes(topics: Sequence[str], column: Scores, unanswerable: Collection[str]) -> PerCase:
     """Name the missing answer as the reason where a case has no value; where it has grades nevertheless, they count."""
-    found = {topic: column.outcome(place) for place, topic in enumerate(topics)}
+    # Most outcomes of many cases are equal, and equal ones are one object. The key has the bits of a value, not the
+    # value: 0.0 and -0.0 are equal, and are written differently.
+    made: dict[tuple[int, int], Outcome] = {}
+    found: dict[str, Outcome] = {}
+    bits = zip(column.kinds.tolist(), column.values.view("int64").tolist(), strict=True)
+    for place, (topic, key) in enumerate(zip(topics, bits, strict=True)):
+        if key not in made:
+            made[key] = column.outcome(place)
+        found[topic] = made[key]
     return {
         topic: outcomes.not_applicable(NO_ANSWER) if outcome.value is None and topic in unanswerable else outcome
         for topic, outcome in found.items()

@@ -21,12 +21,12 @@ from assay.evaluation.comparison import (
     Compared,
     MetricChange,
     comparable_metrics,
-    latency_changes,
     metric_changes,
     pair_values,
 )
 from assay.evaluation.gating.rules import answer
 from assay.evaluation.gating.verdict import GateOptions, Question, Status, Verdict
+from assay.evaluation.latency_comparison import latency_changes
 from assay.evaluation.readings import Reading
 from assay.statistics import Interval, Rules, wilson
 

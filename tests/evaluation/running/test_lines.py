@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.evaluation.running.files import case_line, manifest_json, read_case, read_manifest
+from assay.evaluation.running.files import case_line, manifest_json, read_case, read_manifest, share_outcomes
 from assay.records.answers import GivenAnswer, RetrievedChunk
 from assay.records.evaluations import CaseResult, CaseStatus, Retrieved, RunManifest, Seen
 
@@ -78,3 +78,23 @@ def test_a_manifest_comes_back_equal_and_shows_its_hashes() -> None:
     written = json.loads(json.dumps(manifest_json(manifest)))
     assert read_manifest(written) == manifest
     assert written["instrument_hash"] == manifest.instrument_hash
+
+
+def test_equal_outcomes_of_a_file_are_one_object_and_its_text_stays_the_same() -> None:
+    """A million cases would otherwise hold seven million small dictionaries."""
+    text = (
+        '{"a":{"kind":"scored","value":1.0},"b":{"kind":"scored","value":1.0},"c":{"kind":"scored","value":1},'
+        '"d":{"kind":"skipped","reason":"x"},"e":{"kind":[1]},"f":{"value":1.0}}'
+    )
+    found = json.loads(text, object_hook=share_outcomes())
+    assert found["a"] is found["b"]
+    assert found["c"] is not found["a"]
+    assert json.dumps(found, separators=(",", ":")) == text
+
+
+def test_the_ids_of_documents_are_in_memory_once() -> None:
+    line = case_line(CaseResult(case_id="q", status=CaseStatus.OK, retrieved=Retrieved(ids=("a document", "b"))))
+    first, second = (read_case(json.loads(line)).retrieved for _ in range(2))
+    assert first is not None
+    assert second is not None
+    assert first.ids[0] is second.ids[0]

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.evaluation.comparison import FEWEST_TIMED, MetricChange, metric_changes, pair_values
+from assay.evaluation.comparison import MetricChange, metric_changes, pair_values
 from assay.evaluation.gating.rules import gate_rule
 from assay.evaluation.gating.verdict import GateOptions, Question, RuleVerdict, Status, beyond
+from assay.evaluation.latency_comparison import FEWEST_TIMED
 from assay.evaluation.readings import Reading, lower_is_better
 from assay.metrics.spec import MetricSpec
 from assay.records.evaluations import OutcomeKind

@@ -23,6 +23,7 @@ import hashlib
 import json
 import os
 import re
+import sys
 import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -214,7 +215,8 @@ def read_case(found: Plain) -> CaseResult:
 
 
 def _read_retrieved(found: Plain) -> Retrieved:
-    known: Plain = {**found, "ids": tuple(found["ids"])}
+    # The same documents come back in many cases: each id is in memory once.
+    known: Plain = {**found, "ids": tuple(map(sys.intern, found["ids"]))}
     for name in ("pinned", "notes", "scores"):
         if name in known:
             known[name] = tuple(known[name])
@@ -331,7 +333,7 @@ class RunFolder:
                 f"the run in {self.path} was not finished",
                 remedy=f"Finish it: assay run DATASET --resume {self.path.name}.",
             )
-        found: Plain = _json(self.result)
+        found: Plain = _json(self.result, share_outcomes())
         check_result(found, self._manifest(), self.result)
         return found
 
@@ -349,7 +351,7 @@ class RunFolder:
     def _cases(self) -> Iterator[CaseResult]:
         # Lines of version 0.1 have no seal; a manifest that has one says that its lines have them, too.
         demanded = self.manifest.is_file() and SEAL in self._manifest()
-        for number, line in enumerate(self._case_bytes().split(b"\n")[:-1], start=1):
+        for number, line in enumerate(self._lines(), start=1):
             if (intact := check_line(line)) is False or (intact is None and demanded):
                 raise BrokenSeal(
                     f"{self.cases}, line {number:,} was changed after Assay wrote it",
@@ -362,6 +364,15 @@ class RunFolder:
                     f"{self.cases}, line {number:,} is not a case of a run: {problem}",
                     remedy="Take the line out and resume: the case is asked again.",
                 ) from problem
+
+    def _lines(self) -> Iterator[bytes]:
+        """Whole lines without their ends, one by one: as one text and a list, all would be in memory twice."""
+        if not self.cases.is_file():
+            return
+        with self.cases.open("rb") as file:
+            for line in file:
+                if line.endswith(b"\n"):
+                    yield line[:-1]
 
     def write_cases(self, cases: Iterable[CaseResult]) -> None:
         """All lines at once."""
@@ -437,12 +448,35 @@ def list_runs(runs: Path) -> list[Path]:
     return sorted(path.parent for path in runs.glob("*/manifest.json")) if runs.is_dir() else []
 
 
-def _json(path: Path) -> Any:
+def _json(path: Path, hook: Callable[[Plain], Plain] | None = None) -> Any:
     try:
-        return json.loads(path.read_bytes())
+        return json.loads(path.read_bytes(), object_hook=hook)
     except (OSError, ValueError) as problem:
         raise MalformedFile(f"cannot read {path}: {problem}", remedy="The file is damaged: run again.") from problem
 
+
+def share_outcomes() -> Callable[[Plain], Plain]:
+    """Return a hook for JSON that gives equal outcomes of cases as one dictionary, which nobody may change.
+
+    A run has an outcome for every case and metric, and most of them are equal: a million cases with seven metrics take
+    a quarter of the memory.
+    """
+    known: dict[tuple[Any, ...], Plain] = {}
+
+    def share(found: Plain) -> Plain:
+        if len(found) > _MOST_OF_OUTCOME or "kind" not in found:
+            return found
+        try:
+            # 1 and 1.0 are equal, but not the same text of a file, which its seal is of.
+            return known.setdefault((type(found.get("value")), *found.items()), found)
+        except TypeError:  # a list or a table as a value: not an outcome
+            return found
+
+    return share
+
+
+_MOST_OF_OUTCOME = 4
+"""Fields of an outcome: kind, value, reason and cause."""
 
 # --- The append-only journal of a run ---
 #
