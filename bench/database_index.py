@@ -1,5 +1,8 @@
 """PostgreSQL as the index beside files: `python -m bench.database_index --data DIR [--chunks 100000] [--arms ...]`.
 
+`--folder DIR` keeps the stores and indexes there; a later run with the same `--chunks` measures them without building
+them again, and prints what building took then.
+
 Passages are four sentences of scifact and of the Kubernetes documentation each, so that words are as frequent as in
 real text. Vectors have 384 dimensions and lie around 1,000 centres. Questions are scifact claims and headings; their
 vectors are stored ones with noise. The same passages are put into each store. Arms: `sqlite-local` and `postgres-local`
@@ -10,23 +13,24 @@ Times are measured in one process, each question put to every arm in turn, so th
 all of them. Beside the clock stands the processor time of a search: of the caller, and of the server.
 
 Recall is against comparing every vector; `same words` is how much of the exact BM25 ranking the word channel gives,
-which is that of the files. The server is started for the run, with `shared_buffers` and `maintenance_work_mem` of 1 GB,
-and ends with it.
+which is that of the files. The server is started for the run with the settings in `SERVER`, and ends with it.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
@@ -55,7 +59,13 @@ DIMENSION, CENTRES, NOISE = 384, 1_000, 0.6
 PER_MEMORY, SENTENCES, BATCH = 5, 4, 400
 ARMS = ("sqlite-local", "postgres-local", "postgres-database")
 WARM_UP, DEPTH, RECALLED = 20, 10, 50
-SERVER = ("shared_buffers = '1GB'", "maintenance_work_mem = '1GB'", "max_wal_size = '8GB'", "synchronous_commit = off")
+SERVER = (
+    "shared_buffers = '2GB'",
+    "maintenance_work_mem = '3GB'",
+    "max_parallel_maintenance_workers = 2",
+    "max_wal_size = '8GB'",
+    "synchronous_commit = off",
+)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 
 
@@ -176,7 +186,10 @@ def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 def fill(arm: Arm, data: Path, chunks: int) -> float:
     """Write the passages; return the seconds it took."""
     began = time.perf_counter()
-    with open_engine(Settings(db=arm.db, index_folder=arm.folder / "unused"), run_once=True) as engine:
+    with (
+        open_engine(Settings(db=arm.db, index_folder=arm.folder / "unused"), run_once=True) as engine,
+        nullcontext() if arm.server is None else _without_word_indexes(arm.db),
+    ):
         memories = make_memories(data, chunks)
         while some := list(islice(memories, BATCH)):
             with engine.store.writing(SCOPE) as work:
@@ -186,12 +199,52 @@ def fill(arm: Arm, data: Path, chunks: int) -> float:
     return time.perf_counter() - began
 
 
+@contextmanager
+def _without_word_indexes(address: str) -> Iterator[None]:
+    """Drop the GIN indexes and make them again at the end, which takes less than updating them row by row."""
+    listed = "SELECT schemaname || '.' || indexname, indexdef FROM pg_indexes WHERE indexdef LIKE '%USING gin%'"
+    with psycopg.connect(address, autocommit=True) as connection:
+        indexes = connection.execute(listed).fetchall()
+        for name, _ in indexes:
+            connection.execute(f"DROP INDEX {name}".encode())
+        yield
+        for _, definition in indexes:
+            connection.execute(definition.encode())
+
+
 def build_graph(arm: Arm) -> float:
     """Let PostgreSQL index the vectors; return the seconds it took."""
     began = time.perf_counter()
     with open_engine(arm.settings, run_once=True) as engine:
         engine.store.build_vector_index(SCOPE, MODEL, DIMENSION)
     return time.perf_counter() - began
+
+
+class Built:
+    """The seconds that each part of a folder took to build, in a file beside the parts."""
+
+    def __init__(self, folder: Path, chunks: int) -> None:
+        self._file = folder / "built.json"
+        self._seconds: dict[str, float] = {}
+        if self._file.exists():
+            self._seconds = json.loads(self._file.read_text(encoding="utf-8"))
+        if self._seconds.setdefault("chunks", chunks) != chunks:
+            raise SystemExit(f"{folder} holds {self._seconds['chunks']:,.0f} chunks, not {chunks:,}")
+
+    def find(self, part: str) -> float | None:
+        """Return the seconds a part took; None when it was not built yet."""
+        return self._seconds.get(part)
+
+    def keep(self, part: str, seconds: float) -> None:
+        """Note that a part is complete."""
+        self._seconds[part] = seconds
+        self._file.write_text(json.dumps(self._seconds, indent=1), encoding="utf-8")
+
+    def build(self, part: str, act: Callable[[], float]) -> float:
+        """Build a part unless it is there; return the seconds it took."""
+        if part not in self._seconds:
+            self.keep(part, act())
+        return self._seconds[part]
 
 
 # --- Measuring one arm ---
@@ -345,31 +398,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--chunks", type=int, default=100_000)
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--arms", default=",".join(ARMS), help="which of " + ", ".join(ARMS))
+    parser.add_argument("--folder", type=Path, help="keep stores and indexes here, and use those that are there")
     asked = parser.parse_args(arguments)
-    folder = Path(tempfile.mkdtemp(prefix="adbi-"))
+    folder = asked.folder or Path(tempfile.mkdtemp(prefix="adbi-"))
+    folder.mkdir(parents=True, exist_ok=True)
     try:
         with _postgres(folder) as (address, process):
             _run(asked, folder, address, process)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        if asked.folder is None:
+            shutil.rmtree(folder, ignore_errors=True)
     return 0
 
 
 def _run(asked: argparse.Namespace, folder: Path, address: str, process: int) -> None:
-    wanted = asked.arms.split(",")
-    filled: set[str] = set()
+    built = Built(folder, asked.chunks)
     rows: list[ArmFigures] = []
     arms: list[Arm] = []
-    for name in wanted:
+    for name in asked.arms.split(","):
         file = name.startswith("sqlite")
         arm = Arm(name, str(folder / "notes.db") if file else address, folder / name, None if file else process)
-        if arm.db not in filled:
-            filled.add(arm.db)
-            print(f"filled {name.split('-')[0]} in {fill(arm, asked.data, asked.chunks):,.0f} s", flush=True)
-            if not file:
-                print(f"HNSW in {build_graph(arm):,.0f} s, for both arms on PostgreSQL", flush=True)
+        store = name.partition("-")[0]
+        seconds = built.build(store, partial(fill, arm, asked.data, asked.chunks))
+        print(f"filled {store} in {seconds:,.0f} s", flush=True)
+        if not file:
+            seconds = built.build("HNSW", partial(build_graph, arm))
+            print(f"HNSW in {seconds:,.0f} s, for both arms on PostgreSQL", flush=True)
         arms.append(arm)
         rows.append(_alone(arm, asked.data, asked.questions))
+        if (before := built.find(name)) is None:
+            built.keep(name, rows[-1].build_s)
+        else:
+            rows[-1].build_s = before
         print(rows[-1], f"(load {os.getloadavg()[0]:.1f})", flush=True)
     time_searches(arms, rows, asked.data, asked.questions)
     print(f"\n{asked.chunks:,} chunks, {asked.questions} questions, load {os.getloadavg()[0]:.1f}\n")
