@@ -86,6 +86,16 @@ class _Sample:
     position: LogPosition
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Ranked:
+    """What the database ranked for some stems in one snapshot."""
+
+    found: list[StemScore]
+    limit: int
+    is_whole: bool
+    """Whether passages without the rarest stems were looked at, too."""
+
+
 class _Tenant:
     """One tenant in this process. Threads share it; each answer is replaced as a whole."""
 
@@ -133,6 +143,7 @@ class DatabaseView:
         self._totals = totals
         self._options = options
         self._known = tenant.known_at(standing.position)
+        self._ranked: dict[tuple[tuple[tuple[str, float], ...], PassageFilter | None], _Ranked] = {}
         self.position = standing.position
         """Up to where the change log is known."""
         self.model = standing.model
@@ -190,11 +201,7 @@ class DatabaseView:
         if not weights or limit < 1:
             return []
         own = _own(allowed)
-        within = None if own is None else own.within
-        for query in self._plan(weights, self._frequencies(list(weights)), limit):
-            found = self._work.stems.best(query, within)
-            if len(found) >= limit:
-                break
+        found = self._rank(weights, None if own is None else own.within, limit)
         return self._score(found, weights, limit)
 
     def lexical_of(self, terms: Mapping[str, float], numbers: Sequence[int]) -> list[Found]:
@@ -288,6 +295,23 @@ class DatabaseView:
         asked = [stem for stem, weight in terms.items() if weight > 0.0]
         held = {stem: times for stem, times in self._frequencies(asked).items() if times}
         return {stem: terms[stem] * idf(self.document_count, times) for stem, times in held.items()}
+
+    def _rank(self, weights: Mapping[str, float], within: PassageFilter | None, limit: int) -> list[StemScore]:
+        """Return about the best passages, with enough to spare that the first `limit` are among them.
+
+        A search asks for the same stems twice, to choose folders and to find passages, and ranking is most of its cost.
+        """
+        key = (tuple(weights.items()), within)
+        kept = self._ranked.get(key)
+        if kept is not None and limit <= kept.limit and (kept.is_whole or limit <= len(kept.found)):
+            return kept.found
+        queries = self._plan(weights, self._frequencies(list(weights)), limit)
+        for query in queries:
+            found = self._work.stems.best(query, within)
+            if len(found) >= limit:
+                break
+        self._ranked[key] = _Ranked(found=found, limit=limit, is_whole=query is queries[-1])
+        return found
 
     def _plan(self, weights: Mapping[str, float], held: Mapping[str, int], limit: int) -> list[StemQuery]:
         """Return the statements to try in turn: the rarest stems alone, then all of them.
