@@ -85,12 +85,25 @@ class Arm(NamedTuple):
         return plain.change(index_kind="database") if self.name.endswith("-database") else plain
 
 
+class Effort(NamedTuple):
+    """What building took: by the clock, and of the processor, caller and server together."""
+
+    seconds: float
+    processor_s: float
+
+    def __str__(self) -> str:
+        return f"{self.seconds:,.0f} s ({self.processor_s:,.0f})"
+
+
+NOT_BUILT = Effort(0.0, 0.0)
+
+
 @dataclass(kw_only=True)
 class ArmFigures:
     """What was measured of one arm."""
 
     name: str
-    build_s: float = 0.0
+    build: Effort = NOT_BUILT
     """Of the words; on SQLite of the vectors, too."""
     modes: dict[str, Timed] = field(default_factory=dict)
     processor_ms: dict[str, float] = field(default_factory=dict)
@@ -111,7 +124,7 @@ class ArmFigures:
         ]
         return [
             self.name,
-            f"{self.build_s:,.0f} s",
+            str(self.build),
             *times,
             f"{self.recall:.3f}",
             f"{self.filtered_recall:.3f}",
@@ -124,7 +137,7 @@ class ArmFigures:
 
 TITLES = (
     "arm",
-    "build",
+    "build (processor)",
     "quick p50 / p95 ms (processor)",
     "focused p50 / p95 ms (processor)",
     f"recall@{DEPTH}",
@@ -183,9 +196,8 @@ def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     return made.astype(np.float32)
 
 
-def fill(arm: Arm, data: Path, chunks: int) -> float:
-    """Write the passages; return the seconds it took."""
-    began = time.perf_counter()
+def fill(arm: Arm, data: Path, chunks: int) -> None:
+    """Write the passages."""
     with (
         open_engine(Settings(db=arm.db, index_folder=arm.folder / "unused"), run_once=True) as engine,
         nullcontext() if arm.server is None else _without_word_indexes(arm.db),
@@ -196,7 +208,6 @@ def fill(arm: Arm, data: Path, chunks: int) -> float:
                 work.memories.add_many(some)
         with engine.store.writing(SCOPE) as work:
             work.vectors.activate(MODEL)
-    return time.perf_counter() - began
 
 
 @contextmanager
@@ -212,39 +223,45 @@ def _without_word_indexes(address: str) -> Iterator[None]:
             connection.execute(definition.encode())
 
 
-def build_graph(arm: Arm) -> float:
-    """Let PostgreSQL index the vectors; return the seconds it took."""
-    began = time.perf_counter()
+def build_graph(arm: Arm) -> None:
+    """Let PostgreSQL index the vectors."""
     with open_engine(arm.settings, run_once=True) as engine:
         engine.store.build_vector_index(SCOPE, MODEL, DIMENSION)
-    return time.perf_counter() - began
+
+
+def weigh(arm: Arm, act: Callable[[], object]) -> Effort:
+    """Do something and return what it took."""
+    began = time.perf_counter(), time.process_time(), _server_ms(arm.server)
+    act()
+    server_s = (_server_ms(arm.server) - began[2]) / 1000
+    return Effort(time.perf_counter() - began[0], time.process_time() - began[1] + server_s)
 
 
 class Built:
-    """The seconds that each part of a folder took to build, in a file beside the parts."""
+    """What each part of a folder took to build, in a file beside the parts."""
 
     def __init__(self, folder: Path, chunks: int) -> None:
-        self._file = folder / "built.json"
-        self._seconds: dict[str, float] = {}
+        self._file = folder / f"built-{chunks}.json"
+        if others := [file.name for file in folder.glob("built-*.json") if file != self._file]:
+            raise SystemExit(f"{folder} holds another number of chunks: {others[0]}")
+        self._parts: dict[str, Effort] = {}
         if self._file.exists():
-            self._seconds = json.loads(self._file.read_text(encoding="utf-8"))
-        if self._seconds.setdefault("chunks", chunks) != chunks:
-            raise SystemExit(f"{folder} holds {self._seconds['chunks']:,.0f} chunks, not {chunks:,}")
+            kept = json.loads(self._file.read_text(encoding="utf-8"))
+            self._parts = {part: Effort(*effort) for part, effort in kept.items()}
 
-    def find(self, part: str) -> float | None:
-        """Return the seconds a part took; None when it was not built yet."""
-        return self._seconds.get(part)
+    def find(self, part: str) -> Effort | None:
+        """Return what a part took; None when it was not built yet."""
+        return self._parts.get(part)
 
-    def keep(self, part: str, seconds: float) -> None:
+    def keep(self, part: str, effort: Effort) -> Effort:
         """Note that a part is complete."""
-        self._seconds[part] = seconds
-        self._file.write_text(json.dumps(self._seconds, indent=1), encoding="utf-8")
+        self._parts[part] = effort
+        self._file.write_text(json.dumps(self._parts, indent=1), encoding="utf-8")
+        return effort
 
-    def build(self, part: str, act: Callable[[], float]) -> float:
-        """Build a part unless it is there; return the seconds it took."""
-        if part not in self._seconds:
-            self.keep(part, act())
-        return self._seconds[part]
+    def build(self, part: str, arm: Arm, act: Callable[[], object]) -> Effort:
+        """Build a part unless it is there; return what it took."""
+        return self._parts[part] if part in self._parts else self.keep(part, weigh(arm, act))
 
 
 # --- Measuring one arm ---
@@ -254,9 +271,7 @@ def measure(arm: Arm, data: Path, asked: int) -> ArmFigures:
     """Build the index, then search. In a process of its own."""
     found = ArmFigures(name=arm.name)
     with open_engine(arm.settings, run_once=True) as engine:
-        began = time.perf_counter()
-        engine.indexes.compact(SCOPE)
-        found.build_s = time.perf_counter() - began
+        found.build = weigh(arm, partial(engine.indexes.compact, SCOPE))
         questions = make_questions(engine.store, data, asked)
         found.disk_mb = _disk_mb(engine, arm)
     with open_engine(arm.settings, embedder=KnownVectors(questions, MODEL), run_once=True) as engine:
@@ -309,7 +324,8 @@ def _server_ms(process: int | None) -> float:
     for one in [] if process is None else _family(process):
         with suppress(OSError):
             fields = Path(f"/proc/{one}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-            spent += int(fields[11]) + int(fields[12])
+            # Own time and that of children that ended.
+            spent += sum(map(int, fields[11:15]))
     return 1000.0 * spent / os.sysconf("SC_CLK_TCK")
 
 
@@ -419,17 +435,14 @@ def _run(asked: argparse.Namespace, folder: Path, address: str, process: int) ->
         file = name.startswith("sqlite")
         arm = Arm(name, str(folder / "notes.db") if file else address, folder / name, None if file else process)
         store = name.partition("-")[0]
-        seconds = built.build(store, partial(fill, arm, asked.data, asked.chunks))
-        print(f"filled {store} in {seconds:,.0f} s", flush=True)
+        effort = built.build(store, arm, partial(fill, arm, asked.data, asked.chunks))
+        print(f"filled {store} in {effort}", flush=True)
         if not file:
-            seconds = built.build("HNSW", partial(build_graph, arm))
-            print(f"HNSW in {seconds:,.0f} s, for both arms on PostgreSQL", flush=True)
+            effort = built.build("HNSW", arm, partial(build_graph, arm))
+            print(f"HNSW in {effort}, for both arms on PostgreSQL", flush=True)
         arms.append(arm)
         rows.append(_alone(arm, asked.data, asked.questions))
-        if (before := built.find(name)) is None:
-            built.keep(name, rows[-1].build_s)
-        else:
-            rows[-1].build_s = before
+        rows[-1].build = built.find(name) or built.keep(name, rows[-1].build)
         print(rows[-1], f"(load {os.getloadavg()[0]:.1f})", flush=True)
     time_searches(arms, rows, asked.data, asked.questions)
     print(f"\n{asked.chunks:,} chunks, {asked.questions} questions, load {os.getloadavg()[0]:.1f}\n")
