@@ -39,7 +39,7 @@ from assay.index.view import SAMPLED, SPARE, check_model, compare_stored, measur
 from assay.records import CosineSpread, Filters, LogPosition
 from assay.storage import Work
 from assay.storage.repositories.passage_filters import PassageFilter
-from assay.storage.repositories.stems import StemQuery, StemScore, StemTotals
+from assay.storage.repositories.stems import StemQuery, StemScores, StemTotals
 from assay.text.terms import stems_of
 
 # --- What one process knows of a tenant ---
@@ -74,16 +74,6 @@ class _Sample:
     passages: int
     """How many the tenant had when it was taken."""
     position: LogPosition
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Ranked:
-    """What the database ranked for some stems in one snapshot."""
-
-    found: list[StemScore]
-    limit: int
-    is_whole: bool
-    """Whether passages without the rarest stems were looked at, too."""
 
 
 class DatabaseTenant:
@@ -133,7 +123,6 @@ class DatabaseView:
         self._totals = totals
         self._options = options
         self._known = tenant.known_at(standing.position)
-        self._ranked: dict[tuple[tuple[tuple[str, float], ...], PassageFilter | None], _Ranked] = {}
         self.position = standing.position
         """Up to where the change log is known."""
         self.model = standing.model
@@ -191,14 +180,19 @@ class DatabaseView:
         if not weights or limit < 1:
             return []
         own = _own(allowed)
-        found = self._rank(weights, None if own is None else own.within, limit)
+        within = None if own is None else own.within
+        for query in self._plan(weights, self._frequencies(list(weights)), limit):
+            found = self._work.stems.best(query, within)
+            if len(found.numbers) >= limit:
+                break
         return self._score(found, weights, limit)
 
     def lexical_of(self, terms: Mapping[str, float], numbers: Sequence[int]) -> list[Found]:
         """BM25 of these passages for weighted stems, best first; one that holds none of them is left out."""
         weights = self._weigh(terms)
-        found = self._work.stems.of_passages(list(weights), numbers) if weights and numbers else []
-        return self._score(found, weights, len(found))
+        if not weights or not numbers:
+            return []
+        return self._score(self._work.stems.of_passages(list(weights), numbers), weights, len(numbers))
 
     def nearest(
         self, vector: Query, *, model: str, limit: int, allowed: AllowedPassages | None = None, exact: bool = False
@@ -286,23 +280,6 @@ class DatabaseView:
         held = {stem: times for stem, times in self._frequencies(asked).items() if times}
         return {stem: terms[stem] * idf(self.document_count, times) for stem, times in held.items()}
 
-    def _rank(self, weights: Mapping[str, float], within: PassageFilter | None, limit: int) -> list[StemScore]:
-        """Return about the best passages, with enough to spare that the first `limit` are among them.
-
-        A search asks for the same stems twice, to choose folders and to find passages, and ranking is most of its cost.
-        """
-        key = (tuple(weights.items()), within)
-        kept = self._ranked.get(key)
-        if kept is not None and limit <= kept.limit and (kept.is_whole or limit <= len(kept.found)):
-            return kept.found
-        queries = self._plan(weights, self._frequencies(list(weights)), limit)
-        for query in queries:
-            found = self._work.stems.best(query, within)
-            if len(found) >= limit:
-                break
-        self._ranked[key] = _Ranked(found=found, limit=limit, is_whole=query is queries[-1])
-        return found
-
     def _plan(self, weights: Mapping[str, float], held: Mapping[str, int], limit: int) -> list[StemQuery]:
         """Return the statements to try in turn: the rarest stems alone, then all of them.
 
@@ -325,18 +302,13 @@ class DatabaseView:
         together = [stem for stem in ranked if stem not in required] if looked_at > most else []
         return [whole._replace(required=required, together=together), whole]
 
-    def _score(self, found: Sequence[StemScore], weights: Mapping[str, float], limit: int) -> list[Found]:
+    def _score(self, found: StemScores, weights: Mapping[str, float], limit: int) -> list[Found]:
         """Score exactly what PostgreSQL chose, as the files on disk would."""
-        if not found:
-            return []
-        lengths = np.array([passage.length for passage in found], np.int64)
-        norms = length_norms(lengths, self._totals.tokens / max(self._totals.passages, 1))
-        scores = np.zeros(len(found))
-        for stem, weight in weights.items():
-            times = np.array([passage.frequencies.get(stem, 0) for passage in found], np.int64)
+        norms = length_norms(found.lengths, self._totals.tokens / max(self._totals.passages, 1))
+        scores = np.zeros(len(found.numbers))
+        for weight, times in zip(weights.values(), found.frequencies.T, strict=True):
             scores += weight * term_scores(times, norms)
-        numbers = np.array([passage.number for passage in found], np.int64)
-        return best([Scored(numbers, scores)], limit, digits=SCORE_DIGITS)
+        return best([Scored(found.numbers, scores)], limit, digits=SCORE_DIGITS)
 
     def _ask(self, query: Query, model: str, limit: int, within: PassageFilter | None, *, exact: bool) -> Scored:
         found = self._work.vectors.nearest(model, query, limit, within=within, exact=exact)
