@@ -58,7 +58,7 @@ MODEL = "clustered-384"
 DIMENSION, CENTRES, NOISE = 384, 1_000, 0.6
 PER_MEMORY, SENTENCES, BATCH = 5, 4, 400
 ARMS = ("sqlite-local", "postgres-local", "postgres-database")
-WARM_UP, DEPTH, RECALLED = 20, 10, 50
+WARM_UP, DEPTH = 20, 10
 SERVER = (
     "shared_buffers = '2GB'",
     "maintenance_work_mem = '3GB'",
@@ -267,8 +267,8 @@ class Built:
 # --- Measuring one arm ---
 
 
-def measure(arm: Arm, data: Path, asked: int) -> ArmFigures:
-    """Build the index, then search. In a process of its own."""
+def measure(arm: Arm, data: Path, asked: int, recalled: int) -> ArmFigures:
+    """Build the index, then search; recall is of the first `recalled` questions. In a process of its own."""
     found = ArmFigures(name=arm.name)
     with open_engine(arm.settings, run_once=True) as engine:
         found.build = weigh(arm, partial(engine.indexes.compact, SCOPE))
@@ -277,9 +277,9 @@ def measure(arm: Arm, data: Path, asked: int) -> ArmFigures:
     with open_engine(arm.settings, embedder=KnownVectors(questions, MODEL), run_once=True) as engine:
         for question in questions[:WARM_UP]:
             _search(engine, question, Mode.FOCUSED)
-        found.recall = _recall(engine, questions, Filters())
-        found.filtered_recall = _recall(engine, questions, Filters(folder="part3"))
-        found.same_words = _same_words(engine, questions)
+        found.recall = _recall(engine, questions[:recalled], Filters())
+        found.filtered_recall = _recall(engine, questions[:recalled], Filters(folder="part3"))
+        found.same_words = _same_words(engine, questions[:recalled])
         found.process_mb = _memory_mb(os.getpid())
         found.server_mb = None if arm.server is None else sum(map(_memory_mb, _family(arm.server)))
     return found
@@ -334,7 +334,7 @@ def _recall(engine: Engine, questions: Sequence[Question], filters: Filters) -> 
     with engine.store.reading(SCOPE) as work:
         view = engine.indexes.view(work)
         allowed = view.find_allowed(filters)
-        for question in questions[:RECALLED]:
+        for question in questions:
             lists = [
                 view.nearest(question.vector, model=MODEL, limit=DEPTH, allowed=allowed, exact=exact)
                 for exact in (True, False)
@@ -350,7 +350,7 @@ def _same_words(engine: Engine, questions: Sequence[Question]) -> float:
     with engine.store.reading(SCOPE) as work:
         view = engine.indexes.view(work)
         whole = _without_limits(engine, work)
-        for question in questions[:RECALLED]:
+        for question in questions:
             terms = dict.fromkeys(stems(question.text), 1.0)
             exact, given = ({passage.number for passage in seen.lexical(terms, limit=DEPTH)} for seen in (whole, view))
             shares.append(len(exact & given) / max(len(exact), 1))
@@ -413,6 +413,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, required=True, help="the folder of the collections")
     parser.add_argument("--chunks", type=int, default=100_000)
     parser.add_argument("--questions", type=int, default=200)
+    parser.add_argument("--recalled", type=int, default=50, help="questions whose exact answer is computed")
     parser.add_argument("--arms", default=",".join(ARMS), help="which of " + ", ".join(ARMS))
     parser.add_argument("--folder", type=Path, help="keep stores and indexes here, and use those that are there")
     asked = parser.parse_args(arguments)
@@ -441,7 +442,7 @@ def _run(asked: argparse.Namespace, folder: Path, address: str, process: int) ->
             effort = built.build("HNSW", arm, partial(build_graph, arm))
             print(f"HNSW in {effort}, for both arms on PostgreSQL", flush=True)
         arms.append(arm)
-        rows.append(_alone(arm, asked.data, asked.questions))
+        rows.append(_alone(arm, asked.data, asked.questions, asked.recalled))
         rows[-1].build = built.find(name) or built.keep(name, rows[-1].build)
         print(rows[-1], f"(load {os.getloadavg()[0]:.1f})", flush=True)
     time_searches(arms, rows, asked.data, asked.questions)
@@ -451,9 +452,9 @@ def _run(asked: argparse.Namespace, folder: Path, address: str, process: int) ->
         print("| " + " | ".join(figures.cells()) + " |")
 
 
-def _alone(arm: Arm, data: Path, questions: int) -> ArmFigures:
+def _alone(arm: Arm, data: Path, questions: int, recalled: int) -> ArmFigures:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
-        return executor.submit(measure, arm, data, questions).result()
+        return executor.submit(measure, arm, data, questions, recalled).result()
 
 
 if __name__ == "__main__":
