@@ -34,7 +34,7 @@ from functools import partial
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 import psycopg
@@ -52,6 +52,9 @@ from assay.text.terms import stems
 from assay.wiring import open_engine
 from bench.collections import headings, load
 from bench.searching import KnownVectors, Lap, Question, Timed, timed
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 SCOPE = Scope()
 MODEL = "clustered-384"
@@ -267,11 +270,11 @@ class Built:
 # --- Measuring one arm ---
 
 
-def measure(arm: Arm, data: Path, asked: int, recalled: int) -> ArmFigures:
-    """Build the index, then search; recall is of the first `recalled` questions. In a process of its own."""
+def measure(arm: Arm, data: Path, asked: int, recalled: int, built: Effort | None) -> ArmFigures:
+    """Build the index unless it is built, then search; recall is of the first questions. In a process of its own."""
     found = ArmFigures(name=arm.name)
     with open_engine(arm.settings, run_once=True) as engine:
-        found.build = weigh(arm, partial(engine.indexes.compact, SCOPE))
+        found.build = built or weigh(arm, partial(engine.indexes.compact, SCOPE))
         questions = make_questions(engine.store, data, asked)
         found.disk_mb = _disk_mb(engine, arm)
     with open_engine(arm.settings, embedder=KnownVectors(questions, MODEL), run_once=True) as engine:
@@ -442,8 +445,8 @@ def _run(asked: argparse.Namespace, folder: Path, address: str, process: int) ->
             effort = built.build("HNSW", arm, partial(build_graph, arm))
             print(f"HNSW in {effort}, for both arms on PostgreSQL", flush=True)
         arms.append(arm)
-        rows.append(_alone(arm, asked.data, asked.questions, asked.recalled))
-        rows[-1].build = built.find(name) or built.keep(name, rows[-1].build)
+        rows.append(_alone(measure, arm, asked.data, asked.questions, asked.recalled, built.find(name)))
+        built.keep(name, rows[-1].build)
         print(rows[-1], f"(load {os.getloadavg()[0]:.1f})", flush=True)
     time_searches(arms, rows, asked.data, asked.questions)
     print(f"\n{asked.chunks:,} chunks, {asked.questions} questions, load {os.getloadavg()[0]:.1f}\n")
@@ -452,9 +455,10 @@ def _run(asked: argparse.Namespace, folder: Path, address: str, process: int) ->
         print("| " + " | ".join(figures.cells()) + " |")
 
 
-def _alone(arm: Arm, data: Path, questions: int, recalled: int) -> ArmFigures:
+def _alone(act: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+    """Call a function in a process of its own."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
-        return executor.submit(measure, arm, data, questions, recalled).result()
+        return executor.submit(act, *given, **named).result()
 
 
 if __name__ == "__main__":
