@@ -1,5 +1,8 @@
 """PostgreSQL as the index beside files: `python -m bench.database_index --data DIR [--chunks 100000] [--arms ...]`.
 
+`--folder DIR` keeps the stores and indexes there; a later run with the same `--chunks` measures them without building
+them again, and prints what building took then.
+
 Passages are four sentences of scifact and of the Kubernetes documentation each, so that words are as frequent as in
 real text. Vectors have 384 dimensions and lie around 1,000 centres. Questions are scifact claims and headings; their
 vectors are stored ones with noise. The same passages are put into each store. Arms: `sqlite-local` and `postgres-local`
@@ -10,27 +13,28 @@ Times are measured in one process, each question put to every arm in turn, so th
 all of them. Beside the clock stands the processor time of a search: of the caller, and of the server.
 
 Recall is against comparing every vector; `same words` is how much of the exact BM25 ranking the word channel gives,
-which is that of the files. The server is started for the run, with `shared_buffers` and `maintenance_work_mem` of 1 GB,
-and ends with it.
+which is that of the files. The server is started for the run with the settings in `SERVER`, and ends with it.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 import psycopg
@@ -49,13 +53,22 @@ from assay.wiring import open_engine
 from bench.collections import headings, load
 from bench.searching import KnownVectors, Lap, Question, Timed, timed
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 SCOPE = Scope()
 MODEL = "clustered-384"
 DIMENSION, CENTRES, NOISE = 384, 1_000, 0.6
 PER_MEMORY, SENTENCES, BATCH = 5, 4, 400
 ARMS = ("sqlite-local", "postgres-local", "postgres-database")
-WARM_UP, DEPTH, RECALLED = 20, 10, 50
-SERVER = ("shared_buffers = '1GB'", "maintenance_work_mem = '1GB'", "max_wal_size = '8GB'", "synchronous_commit = off")
+WARM_UP, DEPTH = 20, 10
+SERVER = (
+    "shared_buffers = '2GB'",
+    "maintenance_work_mem = '3GB'",
+    "max_parallel_maintenance_workers = 2",
+    "max_wal_size = '8GB'",
+    "synchronous_commit = off",
+)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 
 
@@ -75,12 +88,25 @@ class Arm(NamedTuple):
         return plain.change(index_kind="database") if self.name.endswith("-database") else plain
 
 
+class Effort(NamedTuple):
+    """What building took: by the clock, and of the processor, caller and server together."""
+
+    seconds: float
+    processor_s: float
+
+    def __str__(self) -> str:
+        return f"{self.seconds:,.0f} s ({self.processor_s:,.0f})"
+
+
+NOT_BUILT = Effort(0.0, 0.0)
+
+
 @dataclass(kw_only=True)
 class ArmFigures:
     """What was measured of one arm."""
 
     name: str
-    build_s: float = 0.0
+    build: Effort = NOT_BUILT
     """Of the words; on SQLite of the vectors, too."""
     modes: dict[str, Timed] = field(default_factory=dict)
     processor_ms: dict[str, float] = field(default_factory=dict)
@@ -101,7 +127,7 @@ class ArmFigures:
         ]
         return [
             self.name,
-            f"{self.build_s:,.0f} s",
+            str(self.build),
             *times,
             f"{self.recall:.3f}",
             f"{self.filtered_recall:.3f}",
@@ -114,7 +140,7 @@ class ArmFigures:
 
 TITLES = (
     "arm",
-    "build",
+    "build (processor)",
     "quick p50 / p95 ms (processor)",
     "focused p50 / p95 ms (processor)",
     f"recall@{DEPTH}",
@@ -173,45 +199,90 @@ def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     return made.astype(np.float32)
 
 
-def fill(arm: Arm, data: Path, chunks: int) -> float:
-    """Write the passages; return the seconds it took."""
-    began = time.perf_counter()
-    with open_engine(Settings(db=arm.db, index_folder=arm.folder / "unused"), run_once=True) as engine:
+def fill(arm: Arm, data: Path, chunks: int) -> None:
+    """Write the passages."""
+    with (
+        open_engine(Settings(db=arm.db, index_folder=arm.folder / "unused"), run_once=True) as engine,
+        nullcontext() if arm.server is None else _without_word_indexes(arm.db),
+    ):
         memories = make_memories(data, chunks)
         while some := list(islice(memories, BATCH)):
             with engine.store.writing(SCOPE) as work:
                 work.memories.add_many(some)
         with engine.store.writing(SCOPE) as work:
             work.vectors.activate(MODEL)
-    return time.perf_counter() - began
 
 
-def build_graph(arm: Arm) -> float:
-    """Let PostgreSQL index the vectors; return the seconds it took."""
-    began = time.perf_counter()
+@contextmanager
+def _without_word_indexes(address: str) -> Iterator[None]:
+    """Drop the GIN indexes and make them again at the end, which takes less than updating them row by row."""
+    listed = "SELECT schemaname || '.' || indexname, indexdef FROM pg_indexes WHERE indexdef LIKE '%USING gin%'"
+    with psycopg.connect(address, autocommit=True) as connection:
+        indexes = connection.execute(listed).fetchall()
+        for name, _ in indexes:
+            connection.execute(f"DROP INDEX {name}".encode())
+        yield
+        for _, definition in indexes:
+            connection.execute(definition.encode())
+
+
+def build_graph(arm: Arm) -> None:
+    """Let PostgreSQL index the vectors."""
     with open_engine(arm.settings, run_once=True) as engine:
         engine.store.build_vector_index(SCOPE, MODEL, DIMENSION)
-    return time.perf_counter() - began
+
+
+def weigh(arm: Arm, act: Callable[[], object]) -> Effort:
+    """Do something and return what it took."""
+    began = time.perf_counter(), time.process_time(), _server_ms(arm.server)
+    act()
+    server_s = (_server_ms(arm.server) - began[2]) / 1000
+    return Effort(time.perf_counter() - began[0], time.process_time() - began[1] + server_s)
+
+
+class Built:
+    """What each part of a folder took to build, in a file beside the parts."""
+
+    def __init__(self, folder: Path, chunks: int) -> None:
+        self._file = folder / f"built-{chunks}.json"
+        if others := [file.name for file in folder.glob("built-*.json") if file != self._file]:
+            raise SystemExit(f"{folder} holds another number of chunks: {others[0]}")
+        self._parts: dict[str, Effort] = {}
+        if self._file.exists():
+            kept = json.loads(self._file.read_text(encoding="utf-8"))
+            self._parts = {part: Effort(*effort) for part, effort in kept.items()}
+
+    def find(self, part: str) -> Effort | None:
+        """Return what a part took; None when it was not built yet."""
+        return self._parts.get(part)
+
+    def keep(self, part: str, effort: Effort) -> Effort:
+        """Note that a part is complete."""
+        self._parts[part] = effort
+        self._file.write_text(json.dumps(self._parts, indent=1), encoding="utf-8")
+        return effort
+
+    def build(self, part: str, arm: Arm, act: Callable[[], object]) -> Effort:
+        """Build a part unless it is there; return what it took."""
+        return self._parts[part] if part in self._parts else self.keep(part, weigh(arm, act))
 
 
 # --- Measuring one arm ---
 
 
-def measure(arm: Arm, data: Path, asked: int) -> ArmFigures:
-    """Build the index, then search. In a process of its own."""
+def measure(arm: Arm, data: Path, asked: int, recalled: int, built: Effort | None) -> ArmFigures:
+    """Build the index unless it is built, then search; recall is of the first questions. In a process of its own."""
     found = ArmFigures(name=arm.name)
     with open_engine(arm.settings, run_once=True) as engine:
-        began = time.perf_counter()
-        engine.indexes.compact(SCOPE)
-        found.build_s = time.perf_counter() - began
+        found.build = built or weigh(arm, partial(engine.indexes.compact, SCOPE))
         questions = make_questions(engine.store, data, asked)
         found.disk_mb = _disk_mb(engine, arm)
     with open_engine(arm.settings, embedder=KnownVectors(questions, MODEL), run_once=True) as engine:
         for question in questions[:WARM_UP]:
             _search(engine, question, Mode.FOCUSED)
-        found.recall = _recall(engine, questions, Filters())
-        found.filtered_recall = _recall(engine, questions, Filters(folder="part3"))
-        found.same_words = _same_words(engine, questions)
+        found.recall = _recall(engine, questions[:recalled], Filters())
+        found.filtered_recall = _recall(engine, questions[:recalled], Filters(folder="part3"))
+        found.same_words = _same_words(engine, questions[:recalled])
         found.process_mb = _memory_mb(os.getpid())
         found.server_mb = None if arm.server is None else sum(map(_memory_mb, _family(arm.server)))
     return found
@@ -256,7 +327,8 @@ def _server_ms(process: int | None) -> float:
     for one in [] if process is None else _family(process):
         with suppress(OSError):
             fields = Path(f"/proc/{one}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-            spent += int(fields[11]) + int(fields[12])
+            # Own time and that of children that ended.
+            spent += sum(map(int, fields[11:15]))
     return 1000.0 * spent / os.sysconf("SC_CLK_TCK")
 
 
@@ -265,7 +337,7 @@ def _recall(engine: Engine, questions: Sequence[Question], filters: Filters) -> 
     with engine.store.reading(SCOPE) as work:
         view = engine.indexes.view(work)
         allowed = view.find_allowed(filters)
-        for question in questions[:RECALLED]:
+        for question in questions:
             lists = [
                 view.nearest(question.vector, model=MODEL, limit=DEPTH, allowed=allowed, exact=exact)
                 for exact in (True, False)
@@ -281,7 +353,7 @@ def _same_words(engine: Engine, questions: Sequence[Question]) -> float:
     with engine.store.reading(SCOPE) as work:
         view = engine.indexes.view(work)
         whole = _without_limits(engine, work)
-        for question in questions[:RECALLED]:
+        for question in questions:
             terms = dict.fromkeys(stems(question.text), 1.0)
             exact, given = ({passage.number for passage in seen.lexical(terms, limit=DEPTH)} for seen in (whole, view))
             shares.append(len(exact & given) / max(len(exact), 1))
@@ -344,32 +416,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, required=True, help="the folder of the collections")
     parser.add_argument("--chunks", type=int, default=100_000)
     parser.add_argument("--questions", type=int, default=200)
+    parser.add_argument("--recalled", type=int, default=50, help="questions whose exact answer is computed")
     parser.add_argument("--arms", default=",".join(ARMS), help="which of " + ", ".join(ARMS))
+    parser.add_argument("--folder", type=Path, help="keep stores and indexes here, and use those that are there")
     asked = parser.parse_args(arguments)
-    folder = Path(tempfile.mkdtemp(prefix="adbi-"))
+    folder = asked.folder or Path(tempfile.mkdtemp(prefix="adbi-"))
+    folder.mkdir(parents=True, exist_ok=True)
     try:
         with _postgres(folder) as (address, process):
             _run(asked, folder, address, process)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        if asked.folder is None:
+            shutil.rmtree(folder, ignore_errors=True)
     return 0
 
 
 def _run(asked: argparse.Namespace, folder: Path, address: str, process: int) -> None:
-    wanted = asked.arms.split(",")
-    filled: set[str] = set()
+    built = Built(folder, asked.chunks)
     rows: list[ArmFigures] = []
     arms: list[Arm] = []
-    for name in wanted:
+    for name in asked.arms.split(","):
         file = name.startswith("sqlite")
         arm = Arm(name, str(folder / "notes.db") if file else address, folder / name, None if file else process)
-        if arm.db not in filled:
-            filled.add(arm.db)
-            print(f"filled {name.split('-')[0]} in {fill(arm, asked.data, asked.chunks):,.0f} s", flush=True)
-            if not file:
-                print(f"HNSW in {build_graph(arm):,.0f} s, for both arms on PostgreSQL", flush=True)
+        store = name.partition("-")[0]
+        effort = built.build(store, arm, partial(fill, arm, asked.data, asked.chunks))
+        print(f"filled {store} in {effort}", flush=True)
+        if not file:
+            effort = built.build("HNSW", arm, partial(build_graph, arm))
+            print(f"HNSW in {effort}, for both arms on PostgreSQL", flush=True)
         arms.append(arm)
-        rows.append(_alone(arm, asked.data, asked.questions))
+        rows.append(_alone(measure, arm, asked.data, asked.questions, asked.recalled, built.find(name)))
+        built.keep(name, rows[-1].build)
         print(rows[-1], f"(load {os.getloadavg()[0]:.1f})", flush=True)
     time_searches(arms, rows, asked.data, asked.questions)
     print(f"\n{asked.chunks:,} chunks, {asked.questions} questions, load {os.getloadavg()[0]:.1f}\n")
@@ -378,9 +455,10 @@ def _run(asked: argparse.Namespace, folder: Path, address: str, process: int) ->
         print("| " + " | ".join(figures.cells()) + " |")
 
 
-def _alone(arm: Arm, data: Path, questions: int) -> ArmFigures:
+def _alone(act: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+    """Call a function in a process of its own."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
-        return executor.submit(measure, arm, data, questions).result()
+        return executor.submit(act, *given, **named).result()
 
 
 if __name__ == "__main__":

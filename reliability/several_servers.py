@@ -207,7 +207,8 @@ def _fill(engine: Engine, scope: Scope, memories: int, seed: int) -> None:
     drafts = []
     for number in range(memories):
         title, body = _make_note(chance)
-        drafts.append(Draft(title=title, body=body, source_id=f"fill-{number}"))
+        # By a program, as the writers are: a program's note that seems to contradict a person's ranks below it.
+        drafts.append(Draft(title=title, body=body, source_id=f"fill-{number}", automated=True))
     for _ in engine.saver.save_many(scope, drafts):
         pass
 

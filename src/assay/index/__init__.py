@@ -3,6 +3,7 @@
 - `protocol`: what a search asks of an index, whoever answers.
 - `indexes`: the indexes of all tenants in files; read it first.
 - `database`: PostgreSQL as the index, without files.
+- `database_view`: what one search sees of it.
 - `options`: the settings, and the status values.
 - `view`: what one search sees.
 - `state`: a base, which of it is still true, and the tail; how it follows the change log.

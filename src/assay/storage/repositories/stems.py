@@ -16,6 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
 from assay.records import MemoryRecord
@@ -38,7 +40,13 @@ MOST_KEPT = 16_383
 RANK_OF_ONE = 1.64493406685
 """What `ts_rank` divides the weight of a single position by."""
 
-_OUTERMOST = text("SELECT (SELECT min(tenant) FROM chunks), (SELECT max(tenant) FROM chunks)")
+_OUTERMOST = text("""
+    SELECT (SELECT min(tenant) FROM chunks), (SELECT max(tenant) FROM chunks),
+           set_config('random_page_cost', :page_cost, true)""")
+"""Both are this tenant if no other has passages. Asked before a ranking, so it also sets what a page costs there."""
+_PAGE_COST = "1.1"
+"""Pages of the word index are in memory. At the default of 4 PostgreSQL reads all stems of some 20,000 passages rather
+than those of 3,000, which takes twice as long."""
 _TOTALS = text("""
     SELECT passages, tokens, complete, analysis, title_repeats FROM passage_stem_totals WHERE tenant = :tenant""")
 _BEGIN = text("""
@@ -111,12 +119,13 @@ class NewPassage(NamedTuple):
     number: int
 
 
-class StemScore(NamedTuple):
-    """A passage that shares stems with a query, and all that BM25 needs."""
+class StemScores(NamedTuple):
+    """Passages that share stems with a query, in columns, and all that BM25 needs."""
 
-    number: int
-    length: int
-    frequencies: Mapping[str, int]
+    numbers: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    frequencies: NDArray[np.int64]
+    """A row for each passage, a column for each stem."""
 
 
 class StemQuery(NamedTuple):
@@ -263,7 +272,7 @@ class Stems(Repository):
         given = {"tenant": self._tenant, "stems": list(stems)}
         return {row[0]: row[1] for row in self._connection.execute(_FREQUENCIES, given)}
 
-    def best(self, query: StemQuery, within: PassageFilter | None) -> list[StemScore]:
+    def best(self, query: StemQuery, within: PassageFilter | None) -> StemScores:
         """Return about the best passages for a query, with what their exact scores are made of; in no order.
 
         The order by which they are chosen counts a frequency of 4 or more as 6.
@@ -275,92 +284,82 @@ class Stems(Repository):
             "average": max(query.average, 1e-9),
             "limit": query.limit,
             "most": query.most,
+            **_name_stems(stems),
         }
-        for place, stem in enumerate(stems):
-            given |= {f"w{place}": query.weights[stem], f"q{place}": f"'{stem}'"}
+        given |= {f"w{place}": query.weights[stem] for place, stem in enumerate(stems)}
         joined, condition = join_memories(within, given)
         ranks = [f"ts_rank(b.weights, f.stems, CAST(:q{place} AS tsquery))" for place in range(len(stems))]
-        given["labels"] = _LABEL_RANKS
         score = " + ".join(f"CAST(:w{place} AS float8) * {rank}" for place, rank in enumerate(ranks))
         statement = text(f"""
-            WITH found AS MATERIALIZED (
-              SELECT p.number, p.length, p.stems FROM passage_stems p {joined}
-              WHERE p.stems @@ CAST(:asked AS tsquery) AND p.tenant = :tenant AND {condition} LIMIT :most
-            ), best AS MATERIALIZED (
-              SELECT f.number, f.length, f.stems FROM found f CROSS JOIN LATERAL (
+            WITH best AS MATERIALIZED (
+              SELECT f.number, f.length, f.stems FROM (
+                SELECT p.number, p.length, p.stems FROM passage_stems p {joined}
+                WHERE p.stems @@ CAST(:asked AS tsquery) AND p.tenant = :tenant AND {condition} LIMIT :most
+              ) f CROSS JOIN LATERAL (
                 SELECT ARRAY[1 / (1 + n), 2 / (2 + n), 3 / (3 + n), 6 / (6 + n)]\\:\\:real[] AS weights
                 FROM (SELECT 1.2 * (0.25 + 0.75 * f.length / CAST(:average AS float8)) AS n OFFSET 0) norm OFFSET 0
               ) b ORDER BY {score} DESC, f.number LIMIT :limit
-            ) SELECT b.number, b.length, {_classes(stems)} FROM best b
+            ) SELECT b.number, b.length, {_read_frequencies(stems)} FROM best b
         """)  # noqa: S608 - what is put in holds names of parameters only
-        rows = self._connection.execute(statement, given).all()
-        return self._with_frequencies(rows, stems)
+        return _to_columns(self._connection.execute(statement, given).all(), stems)
 
-    def of_passages(self, stems: Sequence[str], numbers: Sequence[int]) -> list[StemScore]:
+    def of_passages(self, stems: Sequence[str], numbers: Sequence[int]) -> StemScores:
         """Return what the scores of these passages are made of; one that holds none of the stems is left out."""
         given: dict[str, Any] = {
             "tenant": self._tenant,
             "numbers": list(numbers),
             "asked": _any_of(stems),
-            "labels": _LABEL_RANKS,
+            **_name_stems(stems),
         }
-        given |= {f"q{place}": f"'{stem}'" for place, stem in enumerate(stems)}
         statement = text(f"""
-            SELECT b.number, b.length, {_classes(stems)} FROM passage_stems b
+            SELECT b.number, b.length, {_read_frequencies(stems)} FROM passage_stems b
             WHERE b.tenant = :tenant AND b.number = ANY(:numbers) AND b.stems @@ CAST(:asked AS tsquery)
         """)  # noqa: S608 - what is put in holds names of parameters only
-        return self._with_frequencies(self._connection.execute(statement, given).all(), stems)
+        return _to_columns(self._connection.execute(statement, given).all(), stems)
 
     def _asked(self, query: StemQuery) -> str:
         """The condition on stems; with the tenant's own term where other tenants have passages."""
         asked = _any_of(query.required)
         if query.together:
             asked = f"({asked}) & ({_any_of(query.together)})"
-        alone = set(self._connection.execute(_OUTERMOST).one()) <= {self._tenant}
+        first, last, _ = self._connection.execute(_OUTERMOST, {"page_cost": _PAGE_COST}).one()
+        alone = {first, last} <= {self._tenant}
         return asked if alone else f"'{tenant_term(self._tenant)}' & ({asked})"
 
-    def _with_frequencies(self, rows: Sequence[Any], stems: Sequence[str]) -> list[StemScore]:
-        """Make scores of rows; frequencies of 4 and more are read from the stems themselves."""
-        found: list[StemScore] = []
-        often: list[int] = []
-        for number, length, *ranks in rows:
-            held = {stem: _label(rank) for stem, rank in zip(stems, ranks, strict=True) if rank > 0.0}
-            found.append(StemScore(number, length, held))
-            if any(times >= len(LABELS) for times in held.values()):
-                often.append(number)
-        exact = read_high_frequencies(self._connection, self._tenant, often, stems)
-        return [
-            score._replace(frequencies={**score.frequencies, **exact[score.number]}) if score.number in exact else score
-            for score in found
-        ]
+
+def _name_stems(stems: Sequence[str]) -> dict[str, Any]:
+    """The parameters of `_read_frequencies`."""
+    often = " | ".join(f"'{stem}':{LABELS[-1]}" for stem in stems)
+    return {"often": often, "stems": list(stems)} | {f"q{place}": f"'{stem}'" for place, stem in enumerate(stems)}
 
 
-_LABEL_RANKS = [0.1, 0.2, 0.3, 0.4]
-"""What `ts_rank` is to give for a stem of each label, D to A."""
+def _read_frequencies(stems: Sequence[str]) -> str:
+    """The columns that tell how often a passage `b` holds each stem.
+
+    `ts_rank` tells the label; the last column lists the exact frequencies of 4 and more.
+    """
+    ranks = [
+        f"ts_rank('{{0.1, 0.2, 0.3, 0.4}}'\\:\\:real[], b.stems, CAST(:q{place} AS tsquery))"
+        for place in range(len(stems))
+    ]
+    exact = """CASE WHEN b.stems @@ CAST(:often AS tsquery) THEN (
+        SELECT string_agg(u.positions[1] || ' ' || u.lexeme, chr(10)) FROM unnest(ts_filter(b.stems, '{a}')) u
+        WHERE u.lexeme = ANY(CAST(:stems AS text[]))) END"""
+    return ", ".join([*ranks, exact])
 
 
-def _classes(stems: Sequence[str]) -> str:
-    """The columns that tell the label of each stem in a passage `b`."""
-    return ", ".join(
-        f"ts_rank(CAST(:labels AS real[]), b.stems, CAST(:q{place} AS tsquery))" for place in range(len(stems))
-    )
-
-
-_EXACT = text("""
-    SELECT p.number, u.lexeme, u.positions[1] FROM passage_stems p, unnest(ts_filter(p.stems, '{a}')) u
-    WHERE p.tenant = :tenant AND p.number = ANY(:numbers) AND u.lexeme = ANY(:stems)""")
-
-
-def read_high_frequencies(
-    connection: Connection, tenant: str, numbers: Sequence[int], stems: Sequence[str]
-) -> dict[int, dict[str, int]]:
-    """Return how often each of these passages holds those of these stems that it holds 4 times or more."""
-    found: dict[int, dict[str, int]] = {}
-    if numbers:
-        given = {"tenant": tenant, "numbers": list(numbers), "stems": list(stems)}
-        for number, stem, times in connection.execute(_EXACT, given):
-            found.setdefault(number, {})[stem] = times
-    return found
+def _to_columns(rows: Sequence[Any], stems: Sequence[str]) -> StemScores:
+    if not rows:
+        return StemScores(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, len(stems)), np.int64))
+    table = np.array([row[:-1] for row in rows], np.float64)
+    # Ranks are .1, .2, .3 and .4 for the labels of 1, 2, 3 and 4 or more.
+    frequencies = np.rint(10.0 * RANK_OF_ONE * table[:, 2:]).astype(np.int64)
+    columns = {stem: place for place, stem in enumerate(stems)}
+    for place, row in enumerate(rows):
+        for line in row[-1].split("\n") if row[-1] else ():
+            times, _, stem = line.partition(" ")
+            frequencies[place, columns[stem]] = int(times)
+    return StemScores(table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), frequencies)
 
 
 def tidy(connection: Connection) -> None:
@@ -375,11 +374,6 @@ def stem_vector(tenant: str, counts: Mapping[str, int]) -> str:
         f"'{stem}':{min(times, MOST_KEPT)}{LABELS[min(times, len(LABELS)) - 1]}" for stem, times in counts.items()
     ]
     return " ".join([f"'{tenant_term(tenant)}'", *listed])
-
-
-def _label(rank: float) -> int:
-    """Which label a rank with the weights .1, .2, .3 and .4 means: 1 to 4."""
-    return round(10.0 * rank * RANK_OF_ONE)
 
 
 def _any_of(stems: Sequence[str]) -> str:
