@@ -146,8 +146,8 @@ def save(engine: Engine, collection: Collection) -> dict[str, str]:
     document_of = {}
     if collection.one_by_one:
         for draft, at in zip(drafts, list_moments(len(collection.documents)), strict=True):
-            outcome = engine.saver.save(SCOPE, replace(draft, valid_from=at))
-            document_of[str(outcome.memory_id)] = str(draft.source_id)
+            saved = engine.saver.save(SCOPE, replace(draft, valid_from=at))
+            document_of[str(saved.memory_id)] = str(draft.source_id)
         return document_of
     for draft, outcome in engine.saver.save_many(SCOPE, drafts, batch=200):
         if isinstance(outcome, Refused):
