@@ -244,7 +244,7 @@ class View:
         state, passing = self._state, self._state.passing(allowed)
         tail, base = state.tail, state.base.vectors
         of_tail = np.flatnonzero(passing.tail[tail.vector_places])
-        of_base = np.zeros(0, np.int64) if base is None else np.flatnonzero(passing.base[base.places])
+        of_base = np.zeros(0, np.int64) if base is None else np.flatnonzero(state.find_vector_rows(passing).mask)
         step = _step(len(of_tail) + len(of_base))
         parts = [tail.vectors.pick(of_tail[::step])] if len(of_tail) else []
         if base is not None and len(of_base):
