@@ -9,11 +9,11 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import cycle, islice
+from itertools import cycle, islice, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -42,6 +42,7 @@ HUGE = 1_000_000
 """Above so many chunks fewer searches are made at once, and recall is that of fewer questions."""
 HUGE_CONCURRENT, HUGE_CHECKED = 200, 40
 SAVES = 60
+FOLDED = 100
 DEPTH = 50
 STAGES = 9
 """Of one search, each timed."""
@@ -110,6 +111,10 @@ class Figures:
     not_seen: int = 0
     """Saves that the next search did not find."""
     recall: float = 0.0
+    fold_s: float = 0.0
+    """Folding a few saves into the base, while others search."""
+    longest_ms: Mapping[str, float] = field(default_factory=dict)
+    """The longest search by the clock, without and beside that folding."""
 
     def missed(self) -> list[str]:
         """The goals that are not met."""
@@ -142,6 +147,8 @@ class Figures:
         yield f"{self.concurrent} searches on {THREADS} threads: {rate:.0f}/s, {failed} failed or degraded"
         yield f"instruments (trace, telemetry, log): {self.instruments}; {self.behind_ms:.2f} ms behind the caller"
         yield f"save: {self.save}; the search after it: {self.after_save}, {self.not_seen} of {SAVES} not seen"
+        waits = ", ".join(f"{when} {longest:.0f} ms" for when, longest in self.longest_ms.items())
+        yield f"folding {FOLDED} saves in: {self.fold_s:.1f} s; the longest search by the clock: {waits}"
         yield f"recall@{DEPTH} of the vector channel against exact: {self.recall:.4f}"
 
 
@@ -303,6 +310,27 @@ class Bench:
                 work.memories.remove(memory_id)
         return timed(saved), timed(searched), unseen
 
+    def fold(self) -> tuple[float, dict[str, float]]:
+        """How long folding takes, and the longest search without and beside it."""
+        notes = (f"Note {place} of the folded ones: {one.text}" for place, one in enumerate(cycle(self.questions)))
+        made = [
+            str(self.engine.saver.save(SCOPE, Draft(title=f"Folded {place}", body=text, format=Format.TEXT)).memory_id)
+            for place, text in enumerate(islice(notes, FOLDED))
+        ]
+        longest = {"without": max(self._walls(self.questions[:WARM_UP]))}
+        with ThreadPoolExecutor(1) as pool:
+            folding = pool.submit(self.engine.indexes.compact, SCOPE, whole=False)
+            asked = takewhile(lambda _: not folding.done(), cycle(self.questions))
+            longest["beside"] = max(self._walls(asked), default=0.0)
+            seconds = folding.result().seconds
+        with self.engine.store.writing(SCOPE) as work:
+            for memory_id in made:
+                work.memories.remove(memory_id)
+        return seconds, longest
+
+    def _walls(self, asked: Iterable[Question]) -> list[float]:
+        return [lap.wall for lap in laps_of(asked, lambda one: self.search(one.text))]
+
     @property
     def _some(self) -> Sequence[Question]:
         return self.questions[:200]
@@ -369,6 +397,7 @@ def measure(db: Path, questions: Sequence[Question]) -> Figures:
         figures.concurrent_per_s, figures.concurrent_failed = bench.concurrent(figures.concurrent)
         figures.instruments, figures.behind_ms = bench.instruments()
         figures.save, figures.after_save, figures.not_seen = bench.saves()
+        figures.fold_s, figures.longest_ms = bench.fold()
         if figures.chunks > HUGE:
             figures.recall = bench.recall_in_index(HUGE_CHECKED)
         else:
@@ -395,13 +424,18 @@ def _ask(peer: Peer, one: Question) -> None:
 
 
 def laps(questions: Sequence[Question], ask: Callable[[Question], object]) -> Timed:
+    """How what each question takes is spread."""
+    return timed(laps_of(questions, ask))
+
+
+def laps_of(questions: Iterable[Question], ask: Callable[[Question], object]) -> list[Lap]:
     """What each question takes."""
     spent = []
     for one in questions:
         with Lap() as lap:
             ask(one)
         spent.append(lap)
-    return timed(spent)
+    return spent
 
 
 def _stages(found: SearchResult) -> Iterator[tuple[str, float]]:
