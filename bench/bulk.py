@@ -191,7 +191,8 @@ class BulkMaker:
         return tuple(changed.get(name, value) for name, value in row)
 
     def _mix(self, sources: NDArray[np.int64], shares: NDArray[np.float32], rng: np.random.Generator) -> list[bytes]:
-        mixed = shares[:, :1] * self._vectors[sources[:, 0]] + shares[:, 1:] * self._vectors[sources[:, 1]]
+        mixed: NDArray[np.float32] = shares[:, :1] * self._vectors[sources[:, 0]]
+        mixed += shares[:, 1:] * self._vectors[sources[:, 1]]
         noise = rng.standard_normal(mixed.shape, dtype=np.float32)
         mixed = _unit(mixed)
         mixed += np.float32(NOISE) * _unit(noise)

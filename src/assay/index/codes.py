@@ -62,7 +62,8 @@ class VectorCodes:
         if len(near) <= fetch:
             return near
         found = differing[near]
-        return near[found <= np.partition(found, fetch - 1)[fetch - 1]]
+        nearest: Whole = near[found <= np.partition(found, fetch - 1)[fetch - 1]]
+        return nearest
 
     def _count_differing(self, asked: Columns) -> NDArray[np.uint16]:
         """For each row, in how many bits it differs. Without new arrays for each block: they would be half the time."""
