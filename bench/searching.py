@@ -397,12 +397,13 @@ def measure(db: Path, questions: Sequence[Question]) -> Figures:
         figures.concurrent_per_s, figures.concurrent_failed = bench.concurrent(figures.concurrent)
         figures.instruments, figures.behind_ms = bench.instruments()
         figures.save, figures.after_save, figures.not_seen = bench.saves()
-        figures.fold_s, figures.longest_ms = bench.fold()
         if figures.chunks > HUGE:
             figures.recall = bench.recall_in_index(HUGE_CHECKED)
         else:
             _, vectors, numbers = _rows(engine, model)
             figures.recall = bench.recall(vectors, numbers)
+        # Last: what it saves and removes again stands in the base afterwards, dead.
+        figures.fold_s, figures.longest_ms = bench.fold()
     return figures
 
 
