@@ -4,7 +4,7 @@
 documents are saved like that and the made ones are rows: a memory is the row of a real one with an id, a source and a
 body of its own, and its words are put together from words that were analysed once for every sentence. Nothing is
 written to the change log, as if its lines had been forgotten after folding. A made passage has two sentences of two
-real ones, about 35 words. Writing that was stopped goes on behind the last batch that was committed.
+real ones, about 40 words. Writing that was stopped goes on behind the last batch that was committed.
 
 Vectors need no model (`WordVectors`): each word has a direction, drawn at random from its letters, and a text is the
 sum of its words' directions, rare ones counting more. So texts that share rare words are near. A question lies between
