@@ -1,11 +1,11 @@
 """What a search costs, and how that grows: `python -m bench.search --data DIR [--chunks 10000,100000] [--cache DIR]`.
 
 Stores are made as `bench.passages` says, above 1,000,000 chunks in bulk (`bench.bulk`), with vectors made without a
-model; 10,000,000 chunks need 75 GB of disk, with the
-checkpoint of the first save and a second index while folding. Questions are scifact claims and headings of the Kubernetes documentation.
-Their vectors are known beforehand, so that the times are without embedding, which is told apart. Each size is measured
-in a process of its own, warm. Beside each time stands the processor time of the calling thread: on a machine with other
-work, that is the figure to compare. Exit code 1 when a goal is missed.
+model. 10,000,000 chunks need 75 GB of disk, with the checkpoint of the first save and a second index while folding.
+Questions are scifact claims and headings of the Kubernetes documentation. Their vectors are known beforehand, so that
+the times are without embedding, which is told apart. Each size is measured in a process of its own, warm. Beside each
+time stands the processor time of the calling thread: on a machine with other work, that is the figure to compare. Exit
+code 1 when a goal is missed.
 """
 
 from __future__ import annotations
