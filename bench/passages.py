@@ -30,7 +30,7 @@ NOISE = 0.35
 """Length of the noise beside a mixture of length 1: a made passage's nearest real one then has a cosine of about .8."""
 PER_MEMORY = 3
 """Chunks of a made memory."""
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])|\n{2,}")
+SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])|\n{2,}")
 
 
 class Material(NamedTuple):
@@ -118,7 +118,7 @@ class Maker:
         self._rng = rng
         self._chunks = real.chunks
         self._vectors = real.vectors
-        self._sentences = [_SENTENCE.split(chunk.text) for chunk in self._chunks]
+        self._sentences = [SENTENCE.split(chunk.text) for chunk in self._chunks]
         self._made = 0
 
     def memory(self, chunks: int) -> Saved:

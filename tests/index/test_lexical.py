@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -77,3 +78,41 @@ def test_a_question_asked_again_is_not_mistaken_for_another() -> None:
         again = base().score(weights, places)
         assert (again[0].tolist(), again[1].tolist()) == (found.tolist(), expected.tolist())
         assert sorted(found.tolist()) == np.flatnonzero(scores(weights)).tolist()
+
+
+def test_in_a_large_index_frequent_words_rank_what_rarer_ones_chose(tmp_path: Path) -> None:
+    weights = {"w0": 1.0, "w1": 1.2, "w9": 4.0, "w20": 6.0}
+    large = kept_base(tmp_path, all_words_below=COUNT - 1)
+    assert large.frequency("w1") > COUNT / 5 > large.frequency("w9")
+    everything = np.ones(COUNT, bool)
+    for limit in (5, 60):
+        wanted = best([Scored(*base().search(weights, limit, everything, COUNT))], limit, digits=lexical.SCORE_DIGITS)
+        found = large.search(weights, limit, everything, COUNT)
+        assert len(found[0]) == limit + lexical.CHOSEN
+        assert best([Scored(*found)], limit, digits=lexical.SCORE_DIGITS) == wanted
+        assert all({"w9", "w20"} & set(bags()[place]) for place in found[0].tolist())
+
+
+def test_a_filter_is_kept_where_rarer_words_choose(tmp_path: Path) -> None:
+    passing = np.arange(COUNT) % 3 == 0
+    places, _ = kept_base(tmp_path, all_words_below=0).search({"w0": 1.0, "w9": 4.0}, 20, passing, int(passing.sum()))
+    assert len(places) >= 20
+    assert passing[places].all()
+
+
+@pytest.mark.parametrize("weights", [{"w0": 1.0, "unknown": 5.0}, {"w0": 1.0, "w1": 2.0}, {"w0": 1.0, "w39": 9.0}])
+def test_frequent_words_choose_where_rarer_ones_find_too_little(weights: dict[str, float], tmp_path: Path) -> None:
+    everything, limit = np.ones(COUNT, bool), 400
+    large = kept_base(tmp_path, all_words_below=0)
+    assert large.frequency("w39") < limit
+    wanted = best([Scored(*base().search(weights, limit, everything, COUNT))], limit, digits=lexical.SCORE_DIGITS)
+    assert (
+        best([Scored(*large.search(weights, limit, everything, COUNT))], limit, digits=lexical.SCORE_DIGITS) == wanted
+    )
+
+
+def kept_base(folder: Path, *, all_words_below: int) -> LexicalBase:
+    builder = LexicalBuilder(folder / "words")
+    for bag in bags():
+        builder.add(bag)
+    return LexicalBase.open(folder / "words", tokens=builder.finish().tokens, all_words_below=all_words_below)

@@ -114,6 +114,18 @@ def test_codes_nominate_what_differs_in_the_fewest_signs(fetch: int, left: int) 
         assert codes.nominate(query, fetch, None).tolist() == found.tolist()
 
 
+@pytest.mark.parametrize("sampled", [1, 7, 50])
+@pytest.mark.parametrize("fetch", [1, 40, 900])
+def test_a_small_sample_of_codes_changes_nothing(fetch: int, sampled: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    codes = VectorCodes(make_codes(vectors()))
+    query = vectors()[5].astype(np.float32)
+    passing = np.arange(len(vectors())) % 3 == 0
+    wanted = [codes.nominate(query, fetch, which).tolist() for which in (None, passing)]
+    monkeypatch.setattr("assay.index.codes._SAMPLED", sampled)
+    monkeypatch.setattr("assay.index.codes._BLOCK", 100)
+    assert [codes.nominate(query, fetch, which).tolist() for which in (None, passing)] == wanted
+
+
 @pytest.mark.parametrize("left", [0, 499, 501, 4_000])
 def test_codes_find_nearly_what_exact_search_finds_and_nothing_else(left: int, tmp_path: Path) -> None:
     built(tmp_path, CODED)

@@ -167,7 +167,7 @@ def open_base(folder: Path, manifest: Manifest, *, options: IndexOptions) -> Bas
         pending=np.load(folder / PENDING),
         folders=manifest.folders,
         types=manifest.types,
-        lexical=LexicalBase.open(folder / WORDS, tokens=manifest.tokens),
+        lexical=LexicalBase.open(folder / WORDS, tokens=manifest.tokens, all_words_below=options.words_below),
         vectors=open_vectors(folder, options=options) if manifest.model is not None else None,
         folder=folder,
     )

@@ -92,7 +92,8 @@ class _Build:
         self._folder = folder
         self._lexical = LexicalBuilder(None if folder is None else folder / WORDS)
         self._vectors: VectorBuilder | None = None
-        self._rows: list[tuple[int, ...]] = []
+        self._rows: list[Whole] = []
+        self._count = 0
         self._dimension = 0
 
     def run(self) -> Base:
@@ -109,7 +110,7 @@ class _Build:
                 raise Stopped
             self._take(page)
             if self._plan.progress is not None:
-                self._plan.progress(len(self._rows), self._plan.total)
+                self._plan.progress(self._count, self._plan.total)
 
     def _give_up(self) -> None:
         self._lexical.give_up()
@@ -117,10 +118,12 @@ class _Build:
             self._vectors.give_up()
 
     def _take(self, page: list[Passage]) -> None:
-        begin = len(self._rows)
+        begin = self._count
         for passage in page:
             self._lexical.add(passage.stems())
-            self._rows.append(passage.row)
+        # As numbers: tuples of ten million passages would be gigabytes.
+        self._rows.append(np.array([passage.row for passage in page], np.int64))
+        self._count += len(page)
         having = [(place, passage.vector) for place, passage in enumerate(page, begin) if passage.vector is not None]
         if having:
             places = np.array([place for place, _ in having], np.int64)
@@ -137,8 +140,12 @@ class _Build:
 
     def _finish(self) -> Base:
         folders, types = Folders(), Names()
-        memories = make_table(self._plan.reader.memories(), folders, types)
-        passages = passage_table(np.array(self._rows, np.int64).reshape(-1, len(Row) - 1).T, memories)
+        nothing = np.zeros((len(Fact), 0), np.int64)
+        pages = (make_table(page, folders, types) for page in self._plan.reader.memory_pages())
+        memories = np.concatenate([nothing, *pages], axis=1)
+        rows = np.concatenate([np.zeros((0, len(Row) - 1), np.int64), *self._rows])
+        self._rows.clear()
+        passages = passage_table(rows.T, memories)
         pending = np.zeros(0, np.int64)
         lexical = self._lexical.finish()
         vectors = self._finish_vectors()
@@ -175,7 +182,7 @@ class _Build:
             seq=plan.position.seq,
             model=plan.model,
             dimension=self._dimension,
-            passages=len(self._rows),
+            passages=self._count,
             memories=memories.shape[1],
             vectors=0 if vectors is None else len(vectors.places),
             tokens=tokens,

@@ -77,10 +77,14 @@ class Reader:
 
     def memories(self) -> list[MemoryColumns]:
         """The facts of every memory, in the order of numbers."""
-        found: list[MemoryColumns] = []
-        while rows := self._work.passages.memory_columns(after=found[-1].number if found else 0, limit=self._page):
-            found += rows
-        return found
+        return [row for page in self.memory_pages() for row in page]
+
+    def memory_pages(self) -> Iterator[list[MemoryColumns]]:
+        """The same, a page at a time."""
+        after = 0
+        while rows := self._work.passages.memory_columns(after=after, limit=self._page):
+            yield rows
+            after = rows[-1].number
 
     def memories_of(self, numbers: Sequence[int]) -> list[MemoryColumns]:
         """The facts of those of these memories that exist."""

@@ -63,6 +63,7 @@ class VectorBase:
         self.codes = codes
         self._graph = graph
         self._options = options
+        self._is_everywhere = bool(len(places)) and int(places[-1]) == len(places) - 1
         # A graph lends each search the same working memory.
         self._turn = threading.Lock()
 
@@ -75,7 +76,8 @@ class VectorBase:
 
     def find_rows(self, passing: Mask) -> PassingRows:
         """Return the vectors of the places that pass; it takes a look at every vector."""
-        rows = passing[self.places]
+        # Where every place has its vector, nothing has to be looked up.
+        rows = passing[: len(self.places)] if self._is_everywhere else passing[self.places]
         return PassingRows(rows, int(np.count_nonzero(rows)))
 
     def nearest(

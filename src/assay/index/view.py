@@ -30,6 +30,7 @@ from assay.index.scoring import (
     round_query,
 )
 from assay.index.state import Allowed, State
+from assay.index.vectors import PassingRows
 from assay.records import CosineSpread, Filters, LogPosition
 from assay.storage import Work
 from assay.text.terms import stems_of
@@ -245,11 +246,13 @@ class View:
         state, passing = self._state, self._state.passing(allowed)
         tail, base = state.tail, state.base.vectors
         of_tail = np.flatnonzero(passing.tail[tail.vector_places])
-        of_base = np.zeros(0, np.int64) if base is None else np.flatnonzero(passing.base[base.places])
-        step = _step(len(of_tail) + len(of_base))
+        rows = PassingRows(np.zeros(0, bool), 0) if base is None else state.find_vector_rows(passing)
+        step = _step(len(of_tail) + rows.total)
         parts = [tail.vectors.pick(of_tail[::step])] if len(of_tail) else []
-        if base is not None and len(of_base):
-            parts.append(measure_vectors(base.matrix[of_base[::step]]))
+        if base is not None and rows.total:
+            every = rows.total == len(rows.mask)
+            of_base = np.arange(0, rows.total, step) if every else np.flatnonzero(rows.mask)[::step]
+            parts.append(measure_vectors(base.matrix[of_base]))
         return join_vectors(parts)
 
     def _read_sample(self, model: str, allowed: Allowed | None) -> MeasuredVectors:
