@@ -18,7 +18,7 @@ import sqlite3
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -231,7 +231,7 @@ def _save_real(engine: Engine, real: Material) -> None:
         work.memories.add_many(real.saved)
 
 
-def add_made(db: Path, real: Material, size: int) -> Iterator[int]:
+def add_made(db: Path, real: Material, size: int) -> Generator[int]:
     """Write made passages into a file that nobody has open, until there are so many; yields how many there are."""
     with closing(sqlite3.connect(db, isolation_level=None)) as connection, ThreadPoolExecutor(1) as making:
         templates, first = _begin(connection, real)
