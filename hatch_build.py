@@ -14,11 +14,10 @@ PACKED = (
     "datasets/memory-starter/set.json",
     "judging/certification_cases.jsonl",
     "presentation/assets/*",
+    "server/demo_replies.json",
     "server/pages/assets/*.js",
 )
 """Files that `assay.regular_files.read_packaged_text` reads; `pyproject.toml` leaves the plain ones out."""
-COMPACT = ("server/demo_replies.json",)
-"""Files of JSON that the wheel holds without the blanks that make them readable."""
 
 
 class PackDatasets(BuildHookInterface[Any]):
@@ -37,19 +36,12 @@ class PackDatasets(BuildHookInterface[Any]):
         for plain in sorted(place for pattern in PACKED for place in package.glob(pattern)):
             place = plain.relative_to(package).as_posix()
             self._pack(f"{place}.gz", plain.read_text(encoding="utf-8"), build_data)
-        for name in COMPACT:
-            content = json.loads((package / name).read_text(encoding="utf-8"))
-            text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-            self._include(name, text.encode(), build_data)
 
     def _pack(self, name: str, text: str, build_data: dict[str, Any]) -> None:
-        # No time and no name inside, so that the same files always give the same wheel.
-        self._include(name, gzip.compress(text.encode(), mtime=0), build_data)
-
-    def _include(self, name: str, content: bytes, build_data: dict[str, Any]) -> None:
         made = Path(self.directory) / "packed" / name
         made.parent.mkdir(parents=True, exist_ok=True)
-        made.write_bytes(content)
+        # No time and no name inside, so that the same files always give the same wheel.
+        made.write_bytes(gzip.compress(text.encode(), mtime=0))
         build_data["force_include"][str(made)] = f"assay/{name}"
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from assay.errors import EndpointMisbehaved, MalformedFile
@@ -65,8 +63,6 @@ def test_each_role_has_its_own_scores_and_others_have_none() -> None:
             RecordedModel(replies, seat).complete(request)
 
 
-def test_a_file_that_is_no_recording_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "replies.json"
-    path.write_text('[{"plan": []}]', encoding="utf-8")
+def test_a_text_that_is_no_recording_is_refused() -> None:
     with pytest.raises(MalformedFile, match=r"replies\.json is not a recording"):
-        Recording.load(path)
+        Recording.read('[{"plan": []}]', "replies.json")

@@ -34,6 +34,7 @@ def test_a_packed_dataset_holds_the_text_of_every_document(wheel: Path, name: st
         "datasets/memory-starter/set.json",
         "judging/certification_cases.jsonl",
         "presentation/assets/assay.css",
+        "server/demo_replies.json",
         "server/pages/assets/frame.js",
     ],
 )

@@ -45,6 +45,22 @@ def test_a_function_of_the_working_folder_is_found_and_asked(folder: Path) -> No
     assert system.subject() == {"system": "ten_lines:search", "kind": "python", "version": "0.3", "code": code}
 
 
+def test_modules_of_the_same_name_in_two_folders_are_not_mistaken_for_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    for name in ("first", "second"):
+        package = tmp_path / name / "namesake"
+        package.mkdir(parents=True)
+        (package / "__init__.py").write_text("", encoding="utf-8")
+        (package / "part.py").write_text(f"def search(query, k):\n    return ['{name}']\n", encoding="utf-8")
+    # There and back again: what was imported first must not come up a second time, nor what was imported last.
+    for name in ("first", "second", "first"):
+        found = load_function("namesake.part:search", tmp_path / name)
+        assert found.retrieve("when", 5, CASES[0]).ids == (name,)
+    assert load_function("json:dumps", tmp_path / "first") is not None
+
+
 def test_a_class_is_made_once_and_called(folder: Path) -> None:
     assert load_function("ten_lines:Engine", folder).retrieve("when", 5, CASES[0]).ids == ("sauna",)
 

@@ -19,7 +19,6 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from assay.errors import EndpointMisbehaved, MalformedFile
@@ -41,14 +40,14 @@ class Recording:
         self._gate = threading.Lock()
 
     @classmethod
-    def load(cls, path: Path) -> Recording:
-        """Read a recording; raises `MalformedFile` for a file that is not one."""
+    def read(cls, text: str, name: str) -> Recording:
+        """Read the text of a recording, which comes from `name`; raises `MalformedFile` where it is none."""
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            found = json.loads(text)
             return cls([dict(conversation, question=str(conversation["question"])) for conversation in found])
         except (ValueError, TypeError, KeyError) as problem:
             raise MalformedFile(
-                f"{path} is not a recording of model replies: {problem}", remedy="Write a list with a question in each."
+                f"{name} is not a recording of model replies: {problem}", remedy="Write a list with a question in each."
             ) from problem
 
     @property

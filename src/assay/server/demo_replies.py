@@ -6,8 +6,6 @@ iteration and escalation are those of every question. Sessions carry `RECORDED`,
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from assay.memory.engine import Engine
 from assay.records import Scope
 from assay.records.research_log import TracedAnswer
@@ -15,12 +13,12 @@ from assay.server.demo_history import TAG
 from assay.settings import Settings
 from assay.wiring.research import open_recorded_research
 
-REPLIES = Path(__file__).with_name("demo_replies.json")
+REPLIES = ("server", "demo_replies.json")
 RECORDED = "recorded-replies"
 """The tag of sessions whose models were recorded."""
 
 
 def replay_all(engine: Engine, settings: Settings, scope: Scope) -> list[TracedAnswer]:
     """Ask every question of the recording; return the answers."""
-    recorded = open_recorded_research(settings, engine, scope, REPLIES)
+    recorded = open_recorded_research(settings, engine, scope, *REPLIES)
     return [recorded.pipeline.ask(scope, question, tags=(TAG, RECORDED)) for question in recorded.questions]

@@ -74,10 +74,19 @@ def load_attribute(target: str, folder: Path) -> Any:
     return _attribute(_module(module_name, folder), module_name, path)
 
 
+_FOLDERS: set[str] = set()
+"""Folders that were put on the path of modules here."""
+
+
 def _module(name: str, folder: Path) -> Any:
     place = str(folder.resolve())
+    if place in _FOLDERS and place in sys.path:
+        # To the front: another folder may have been looked into since, and may hold a module of the same name.
+        sys.path.remove(place)
     if place not in sys.path:
         sys.path.insert(0, place)
+        _FOLDERS.add(place)
+    _forget_namesake(name.partition(".")[0], Path(place))
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as problem:
@@ -93,6 +102,23 @@ def _module(name: str, folder: Path) -> Any:
         raise UnknownSystem(
             f"{name} cannot be imported: {type(problem).__name__}: {problem}", remedy="Mend the module."
         ) from problem
+
+
+def _forget_namesake(name: str, folder: Path) -> None:
+    """Drop a module that was imported from another folder when this folder has one of the same name.
+
+    Otherwise a process that runs `python:mine:search` in two folders would ask the function of the first one twice.
+    Installed packages are never dropped.
+    """
+    file = getattr(sys.modules.get(name), "__file__", None)
+    own = next((path for path in (folder / f"{name}.py", folder / name / "__init__.py") if path.is_file()), None)
+    if file is None or own is None or Path(file).resolve() == own:
+        return
+    if not any(str(parent) in _FOLDERS for parent in Path(file).resolve().parents):
+        return
+    for loaded in [key for key in sys.modules if key == name or key.startswith(f"{name}.")]:
+        del sys.modules[loaded]
+    importlib.invalidate_caches()
 
 
 def _attribute(module: Any, module_name: str, path: str) -> Any:

@@ -37,6 +37,7 @@ from assay.models.chat import ChatModel
 from assay.records import Scope
 from assay.records.research import Checkpoint, Dimension, Role
 from assay.records.research_log import EvaluatedBy
+from assay.regular_files import read_packaged_text
 from assay.research.checkpoints import CheckpointEvaluator, SimilarEvaluations
 from assay.research.custom import CustomDimension, with_custom
 from assay.research.options import ResearchOptions
@@ -343,11 +344,11 @@ class RecordedResearch(NamedTuple):
     questions: tuple[str, ...]
 
 
-def open_recorded_research(settings: Settings, engine: Engine, scope: Scope, path: Path) -> RecordedResearch:
-    """Return a pipeline in which every model replays what a file has recorded of its seat."""
+def open_recorded_research(settings: Settings, engine: Engine, scope: Scope, *parts: str) -> RecordedResearch:
+    """Return a pipeline in which every model replays what a file that comes with Assay has recorded of its seat."""
     from assay.models.recorded import RecordedModel, Recording  # noqa: PLC0415 - see the package's docstring
 
-    recording = Recording.load(path)
+    recording = Recording.read(read_packaged_text(*parts), parts[-1])
     pipeline = open_research(settings, engine, scope, open_seat=lambda seat: RecordedModel(recording, seat))
     return RecordedResearch(pipeline, recording.questions)
 
