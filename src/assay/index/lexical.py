@@ -34,10 +34,8 @@ _SMALL_HEAP = 64_000_000
 _FEW = 128
 """So many places are looked up one by one, and one more for each `_PER_PLACE` passages there are."""
 _PER_PLACE = 4_000
-ALL_WORDS_BELOW = 2_000_000
-"""Up to so many passages every word of a query chooses passages."""
 _FREQUENT = 0.2
-"""Above that, a word that more than this share of passages hold only ranks what rarer words chose."""
+"""In a large index, a word that more than this share of passages hold only ranks what rarer words chose."""
 CHOSEN = 300
 """Passages that rarer words choose beyond those that are wanted. Each costs about 15 microseconds."""
 _NAMED = 5
@@ -89,7 +87,8 @@ def add_words(folder: Path, bags: Sequence[list[str]], *, first_place: int) -> i
 class LexicalBase:
     """An index that no longer changes."""
 
-    def __init__(self, index: tantivy.Index, *, tokens: int, all_words_below: int = ALL_WORDS_BELOW) -> None:
+    def __init__(self, index: tantivy.Index, *, tokens: int, all_words_below: int | None = None) -> None:
+        """Up to `all_words_below` passages every word of a query chooses passages; None: however many there are."""
         # The default reader would watch the folder for commits that never come.
         index.config_reader("manual")
         index.reload()
@@ -101,7 +100,7 @@ class LexicalBase:
         self._all_words_below = all_words_below
 
     @classmethod
-    def open(cls, folder: Path, *, tokens: int, all_words_below: int = ALL_WORDS_BELOW) -> LexicalBase:
+    def open(cls, folder: Path, *, tokens: int, all_words_below: int | None = None) -> LexicalBase:
         """The index in a folder; it stays readable when the folder is deleted."""
         return cls(tantivy.Index.open(str(folder)), tokens=tokens, all_words_below=all_words_below)
 
@@ -133,7 +132,7 @@ class LexicalBase:
 
     def _rare(self, weights: Mapping[str, float]) -> Mapping[str, float]:
         """The stems that choose passages; all of them if none is rare."""
-        if self.count <= self._all_words_below:
+        if self._all_words_below is None or self.count <= self._all_words_below:
             return weights
         most = _FREQUENT * self.count
         return {stem: weight for stem, weight in weights.items() if self.frequency(stem) <= most} or weights
