@@ -5,6 +5,8 @@
 - Facts: `facts`, a single-hop list of FactConsolidation. Every fact is a note, saved one after the other; a question
   asks for the newest on its topic, and older ones on the same topic are wrong.
 - Beliefs: `beliefs`, the seed of PrecisionMemBench and the cases that expect something of it.
+- Conversations: `mtrag_human`, the questions of MTRAG's human evaluation, none of which is in `mtrag`, over the passages
+  of both.
 - Every other name is a collection of documents.
 
 PersonaMem is not among them: its questions name every document of a user as evidence, which no ranking can get wrong.
@@ -26,6 +28,7 @@ from bench.collections import Collection, Document, load, read_lines
 from bench.fact_consolidation import find_asked_fact, read_parts
 
 LOCOMO, BEAM, FACTS, BELIEFS = "locomo", "beam100k", "facts", "beliefs"
+CONVERSATIONS, THEIR_PASSAGES = "mtrag_human", "mtrag"
 FACTS_PART = "sh_6k"
 """The list of facts that `facts` stands for: the larger one takes ten times as long to save and says the same."""
 MEMORY_BENCHMARKS = "memory-benchmarks"
@@ -39,6 +42,8 @@ def load_any(folder: Path, name: str) -> Collection:
         return load_facts(folder / MEMORY_BENCHMARKS / "factconsolidation")
     if name == BELIEFS:
         return load_beliefs(folder / MEMORY_BENCHMARKS / "precisionmembench")
+    if name == CONVERSATIONS:
+        return load_conversations(folder)
     if name == BEAM:
         return replace(load(folder, name), surroundings=read_beam_surroundings(folder / name / "corpus.jsonl"))
     return load(folder, name)
@@ -86,6 +91,31 @@ def read_beam_surroundings(file: Path) -> dict[str, str]:
         around = find_surroundings([turn["text"] for turn in turns])
         found |= {turn["_id"]: text for turn, text in zip(turns, around, strict=True)}
     return found
+
+
+def load_conversations(folder: Path) -> Collection:
+    """Read the last question of each conversation; what its answers were written from is relevant."""
+    passages = {document.id: document for document in load(folder, THEIR_PASSAGES).documents}
+    questions: dict[str, str] = {}
+    judgments: dict[str, dict[str, int]] = {}
+    previous: dict[str, str] = {}
+    for line in read_lines(folder / CONVERSATIONS / "human_evaluations.jsonl"):
+        if not line["contexts"]:
+            continue
+        said = [turn["text"] for turn in line["conversation"] if turn["speaker"] == "user"]
+        questions[line["id"]] = said[-1]
+        judgments[line["id"]] = {passage["id"]: 1 for passage in line["contexts"]}
+        if len(said) > 1:
+            previous[line["id"]] = said[-2]
+        for passage in line["contexts"]:
+            passages.setdefault(passage["id"], Document(passage["id"], "", passage["text"]))
+    return Collection(
+        name=CONVERSATIONS,
+        documents=list(passages.values()),
+        questions=questions,
+        judgments=judgments,
+        previous=previous,
+    )
 
 
 def _batch(line: Mapping[str, Any]) -> object:

@@ -12,7 +12,8 @@ taken in as `assay ingest --conversation` does, facts are saved one by one, ever
   question, of short passages too, and nothing is raised for being named.
 - Plain convex fusion: every passage's exact BM25 and cosine (.3 and .7, best passage of a document) over the same texts
   as the old default, without the engine's pipeline.
-- New default: the search as it is.
+- New default: the search as it is. One row more has it asked with what the user said before, where a question continues
+  a conversation (`previous_query`); the others get the question alone.
 
 Differences are paired by question, with 95 % bootstrap intervals; in the mean every collection counts alike and is
 resampled for itself. The second table switches off one part at a time, with its difference to the new default and its
@@ -50,7 +51,7 @@ from assay.testing import FixedClock
 from assay.wiring import open_engine
 from bench.collections import ALL, Collection
 from bench.fusions import SHOWN, Values
-from bench.memory_collections import BELIEFS, FACTS, LOCOMO, load_any
+from bench.memory_collections import BELIEFS, CONVERSATIONS, FACTS, LOCOMO, load_any
 from bench.quality import save
 from bench.remembered import RememberedEmbedder
 from bench.version_rankings import rank_with
@@ -59,6 +60,7 @@ SCOPE = Scope()
 NDCG, RECALL = parse_specs(["ndcg@10", "recall@10"])
 RESAMPLES = 2_000
 OLD, CONVEX, NEW = "old default", "plain convex fusion", "new default"
+FOLLOWING = "new default, with the question before"
 BM25_SHARE = 0.3
 EVERYWHERE = (Channel.VECTOR, Channel.BM25, Channel.TRIGGER, Channel.GRAPH)
 """The channels that every question is asked of."""
@@ -80,10 +82,15 @@ class Way:
 
 NOT_COMPARED, EXPANDING_ALWAYS = {"compare_found": False}, {"expansion_least": 1}
 FULL_TEXT_ALWAYS = {"full_text_always": True}
-INTENTS_ON, EXPANSION_OFF = ("adaptive_fusion", "on"), ("query_expansion", "off")
+INTENTS_ON, EXPANSION_ON = ("adaptive_fusion", "on"), ("query_expansion", "on")
 WAYS = {
-    OLD: Way(without=("named_boost",), options=NOT_COMPARED | EXPANDING_ALWAYS | FULL_TEXT_ALWAYS, flags=(INTENTS_ON,)),
+    OLD: Way(
+        without=("named_boost",),
+        options=NOT_COMPARED | EXPANDING_ALWAYS | FULL_TEXT_ALWAYS,
+        flags=(INTENTS_ON, EXPANSION_ON),
+    ),
     NEW: Way(),
+    FOLLOWING: Way(follows=True),
 }
 ABLATIONS = {
     "cosines and BM25 of what others found": Way(options=NOT_COMPARED),
@@ -96,13 +103,12 @@ ABLATIONS = {
     "recency": Way(options={"recency_strength": 0.0}),
     "causal, session, coactivation boosts": Way(without=("causal_boost", "session_boost", "coactivation")),
     "mmr": Way(without=("mmr",)),
-    "query expansion": Way(flags=(EXPANSION_OFF,)),
     "choice of mode (always focused)": Way(mode=Mode.FOCUSED),
 }
 ADDED = {
-    "the question before it, in a conversation": Way(follows=True),
     "intents (adaptive_fusion)": Way(flags=(INTENTS_ON,)),
-    "query expansion, of short passages too": Way(options=EXPANDING_ALWAYS),
+    "query expansion": Way(flags=(EXPANSION_ON,)),
+    "query expansion, of short passages too": Way(options=EXPANDING_ALWAYS, flags=(EXPANSION_ON,)),
     "channel fts5 for every question": Way(options=FULL_TEXT_ALWAYS),
     "deep mode for every question": Way(mode=Mode.DEEP),
     "quick mode for every question": Way(mode=Mode.QUICK),
@@ -266,12 +272,12 @@ def tables(measured: Mapping[str, Mapping[str, Measured]]) -> list[str]:
     lines = []
     for title, taken in (("nDCG@10", _ndcg), ("everything relevant among the first ten", _found_all)):
         lines += ["", f"### {title}", *_head([*measured, "mean"])]
-        for way in (OLD, CONVEX, NEW):
+        for way in (OLD, CONVEX, NEW, FOLLOWING):
             means = [float(taken(ways[way]).mean()) for ways in measured.values()]
             lines.append(_row(way, [*(f"{mean:.4f}" for mean in means), f"{np.mean(means):.4f}"]))
-        for way in (OLD, CONVEX):
-            pairs = [(taken(ways[NEW]), taken(ways[way])) for ways in measured.values()]
-            lines.append(_row(f"{NEW} minus {way}", [_told([pair]) for pair in pairs] + [_told(pairs)]))
+        for way, base in ((NEW, OLD), (NEW, CONVEX), (FOLLOWING, OLD)):
+            pairs = [(taken(ways[way]), taken(ways[base])) for ways in measured.values()]
+            lines.append(_row(f"{way} minus {base}", [_told([pair]) for pair in pairs] + [_told(pairs)]))
     spent = {way: np.mean([ways[way].processor_ms for ways in measured.values()]) for way in (OLD, NEW)}
     lines += ["", f"Processor time of a search: {OLD} {spent[OLD]:.1f} ms, {NEW} {spent[NEW]:.1f} ms."]
     for title, ways in (("switched off", ABLATIONS), ("switched on", ADDED)):
@@ -337,7 +343,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.quality_compared", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="the folder of the collections")
     parser.add_argument("--cache", type=Path, help="keep stores and vectors here for the next run")
-    parser.add_argument("--collections", default=",".join((*ALL, LOCOMO, FACTS, BELIEFS)))
+    parser.add_argument("--collections", default=",".join((*ALL, CONVERSATIONS, LOCOMO, FACTS, BELIEFS)))
     parser.add_argument("--questions", type=int, default=150, help="at most this many questions of a collection")
     parser.add_argument("--documents", type=int, default=2_000, help="about this many documents at most")
     parser.add_argument("--embedder", default="minilm", help="a registered embedder, such as granite")

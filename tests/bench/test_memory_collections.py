@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.collections import load
-from bench.memory_collections import BEAM, FACTS, LOCOMO, load_any
+from bench.memory_collections import BEAM, CONVERSATIONS, FACTS, LOCOMO, load_any
 
 
 def write(path: Path, value: Any) -> None:
@@ -91,3 +91,24 @@ def test_a_follow_up_knows_what_the_user_said_before(tmp_path: Path) -> None:
     )
     (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\na\td\t1\nb\td\t1\n", encoding="utf-8")
     assert load(tmp_path, "talks").previous == {"a": "Is there a ferry?"}
+
+
+def test_the_last_question_of_a_rated_conversation_is_asked_over_the_passages_of_both(tmp_path: Path) -> None:
+    folder = tmp_path / "mtrag"
+    write_lines(folder / "corpus.jsonl", [{"_id": "d", "title": "", "text": "The ferry costs nine."}])
+    write_lines(folder / "queries.jsonl", [{"_id": "a", "text": "ferry"}])
+    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\na\td\t1\n", encoding="utf-8")
+    turns = [("user", "Is there a ferry?"), ("agent", "Yes."), ("user", "how much")]
+    conversation = [{"speaker": speaker, "text": text} for speaker, text in turns]
+    read = [{"id": "d", "text": "The ferry costs nine."}, {"id": "e", "text": "Children pay four."}]
+    rated = [
+        {"id": "1", "conversation": conversation[:1], "contexts": read[:1]},
+        {"id": "2", "conversation": conversation, "contexts": read},
+        {"id": "3", "conversation": conversation, "contexts": []},
+    ]
+    write_lines(tmp_path / CONVERSATIONS / "human_evaluations.jsonl", rated)
+    found = load_any(tmp_path, CONVERSATIONS)
+    assert found.questions == {"1": "Is there a ferry?", "2": "how much"}
+    assert found.previous == {"2": "Is there a ferry?"}
+    assert found.judgments["2"] == {"d": 1, "e": 1}
+    assert [document.id for document in found.documents] == ["d", "e"]

@@ -150,8 +150,9 @@ class AdapterContract:
             assert ids(filled, query, 6) == nearest(query, 6)
 
     def test_scores_fall_and_there_is_one_for_each_result(self, filled: System, case: AdapterCase) -> None:
-        given = ask(filled, QUERIES[0], 6).retrieved
-        assert given is not None
+        result = ask(filled, QUERIES[0], 6)
+        given = result.retrieved
+        assert given is not None, result.error
         assert (given.scores is not None) == case.scores
         scores = given.scores or ()
         assert list(scores) == sorted(scores, reverse=True)
@@ -202,8 +203,9 @@ class AdapterContract:
         assert filled.name.startswith(f"{case.kind}:")
 
     def test_exact_search_stands_beside_an_approximate_index(self, filled: System, case: AdapterCase) -> None:
-        given = ask(filled, QUERIES[0], 4).retrieved
-        assert given is not None
+        result = ask(filled, QUERIES[0], 4)
+        given = result.retrieved
+        assert given is not None, result.error
         assert (EXACT_NOTE in given.notes) == (case.search == "exact")
         exact = None if given.seen is None else given.seen.exact
         assert exact == (nearest(QUERIES[0], 4) if case.search == "approximate" else None), given.notes
