@@ -5,7 +5,7 @@
 - Facts: `facts`, a single-hop list of FactConsolidation. Every fact is a note, saved one after the other; a question
   asks for the newest on its topic, and older ones on the same topic are wrong.
 - Beliefs: `beliefs`, the seed of PrecisionMemBench and the cases that expect something of it.
-- Conversations: `mtrag_human`, the questions of MTRAG's human evaluation, none of which is in `mtrag`, over the passages
+- Conversations: `mtrag_human`, the questions of MTRAG's human evaluation, none of them in `mtrag`, over the passages
   of both.
 - Every other name is a collection of documents.
 

@@ -216,6 +216,11 @@ def test_frequent_stems_are_not_ranked_where_rare_ones_decide(
         assert len(view.lexical({"cooki": 1.0, "everywher": 1.0}, limit=10)) == 10
 
 
+def test_a_large_store_ranks_more_passages() -> None:
+    options = IndexOptions()
+    assert [options.database_postings_for(passages) for passages in (100, 100_000, 10**6)] == [4_000, 4_000, 15_625]
+
+
 def test_a_filter_holds_in_the_graph_and_beyond_it(store: Store, scope: Scope, open_indexes: Opening) -> None:
     rng = np.random.default_rng(5)
     texts = [" ".join(rng.choice(["red", "green", "blue", "tab"], 5)) + f" {place}" for place in range(150)]

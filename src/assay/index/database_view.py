@@ -286,7 +286,7 @@ class DatabaseView:
         A passage without any of the rarest stems scores little; ranking all that hold a frequent one would cost most.
         """
         ranked = sorted(weights, key=lambda stem: (-weights[stem], stem))
-        most = self._options.database_postings
+        most = self._options.database_postings_for(self._totals.passages)
         required: list[str] = []
         looked_at = 0
         for stem in ranked:

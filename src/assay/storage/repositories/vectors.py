@@ -47,7 +47,8 @@ from assay.storage.tables import chunks, memories, vectors
 
 LARGEST_EF = 1_000
 """What pgvector allows as `hnsw.ef_search`."""
-_LEAST_EF = 100
+_LEAST_EF = 200
+"""With 100, the first ten of 1,000,000 were .71 of the nearest; with 200 .97, and with 1,000 no more than that."""
 
 
 class Near(NamedTuple):
