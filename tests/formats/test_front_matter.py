@@ -63,3 +63,9 @@ def test_code_in_yaml_is_not_run() -> None:
     found = split("---\nx: !!python/object/apply:os.system ['true']\n---\nText.\n")
     assert found.problem
     assert found.properties == {}
+
+
+def test_a_line_of_nested_lists_is_a_problem_of_that_text_alone() -> None:
+    found = split("---\n" + "- " * 49_000 + "x\n---\nThe ferry runs.")
+    assert found.problem
+    assert found.body.endswith("The ferry runs.")

@@ -78,7 +78,7 @@ def test_an_index_is_of_one_tenant_and_one_model(store: Store, scope: Scope, fil
 
 
 def test_the_index_is_what_the_database_uses(store: Store, scope: Scope) -> None:
-    put(store, scope, samples.directions(2_000))
+    put(store, scope, samples.directions(5_000))
     store.build_vector_index(scope, MODEL, 8)
     with raw(store) as connection:
         connection.execute(text("ANALYZE vectors"))

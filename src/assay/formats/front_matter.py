@@ -105,9 +105,10 @@ def _is_too_deep(written: str) -> bool:
 
 def _load_plain(yaml: Any, written: str) -> Any:
     """YAML without references: a few lines of them stand for more values than any memory holds."""
-    for event in yaml.parse(written, Loader=yaml.SafeLoader):
+    for event in yaml.parse(written, Loader=yaml.SafeLoader) if "*" in written else ():
         if isinstance(event, yaml.AliasEvent):
             raise yaml.MarkedYAMLError(problem="it refers to another value with *", problem_mark=event.start_mark)
+    # Not libyaml's reader, fast as it is: a line of nested lists ends the whole process there.
     return yaml.safe_load(written)
 
 

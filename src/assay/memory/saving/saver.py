@@ -459,7 +459,7 @@ def _next_version(work: Work, prepared: Prepared, there: MemoryRecord | None) ->
         return there.version + 1
     if prepared.draft.source_id is None:
         return 1
-    return max((memory.version for memory in work.memories.by_source(prepared.draft.source_id)), default=0) + 1
+    return work.memories.last_version_of(prepared.draft.source_id) + 1
 
 
 def _outcome_without_change(prepared: Prepared, there: MemoryRecord) -> SaveOutcome:

@@ -146,6 +146,14 @@ _AUTHORS = select(
     type_coerce(memories.c.superseded_at, TextType).label("superseded_at"),
 ).where(mine(memories), among(memories.c.id, "ids"))
 
+_OF_SOURCE = select(memories).where(mine(memories), memories.c.source_id == bindparam("source_id"))
+_CURRENT_OF_SOURCE = (
+    _OF_SOURCE.where(memories.c.superseded_at.is_(None))
+    .order_by(memories.c.version.desc(), memories.c.number.desc())
+    .limit(1)
+)
+_VERSIONS_OF_SOURCE = _OF_SOURCE.with_only_columns(memories.c.version)
+
 
 class CurrentText(NamedTuple):
     """The text of a memory that nothing has superseded."""
@@ -281,10 +289,12 @@ class Memories(Repository):
 
     def current_of_source(self, source_id: str) -> MemoryRecord | None:
         """The newest version from a source that nothing has superseded, if there is one."""
-        held = (memories.c.source_id == source_id, memories.c.superseded_at.is_(None))
-        statement = self._select(memories, *held).order_by(memories.c.version.desc(), memories.c.number.desc()).limit(1)
-        row = self._connection.execute(statement).one_or_none()
-        return None if row is None else from_row(MemoryRecord, row, memories)
+        rows = self._rows(_CURRENT_OF_SOURCE, source_id=source_id)
+        return from_row(MemoryRecord, rows[0], memories) if rows else None
+
+    def last_version_of(self, source_id: str) -> int:
+        """The highest version that came from a source; 0 when nothing did."""
+        return max((version for (version,) in self._tuples(_VERSIONS_OF_SOURCE, source_id=source_id)), default=0)
 
     def current_hashes(self) -> dict[str, str | None]:
         """The content hash of every source whose memory nothing has superseded: what need not be taken in again."""
