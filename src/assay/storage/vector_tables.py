@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 CONNECT_S = 10
 STATEMENT_MS = 60_000
+CLOSE_S = 5.0
+"""Seconds that closing waits for a statement it has ended."""
 _OPERATORS = {"vector_cosine_ops": "<=>", "vector_l2_ops": "<->", "vector_ip_ops": "<#>"}
 COSINE_DISTANCE = "<=>"
 """Where no index says otherwise."""
@@ -60,6 +62,38 @@ class TableRow(NamedTuple):
     text: str
 
 
+class _Line:
+    """A connection that a thread may still be using when another closes it, as after a case that ran out of time.
+
+    Closed under a running statement, a connection of psycopg takes the whole process down.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._connection = _connect(url)
+        self._using = threading.Lock()
+
+    def run(self, query: Any, given: Any = None) -> list[Any]:
+        """Return all rows of a statement."""
+        with self._using:
+            return self._connection.execute(query, given).fetchall()
+
+    def set(self, statement: str) -> None:
+        """Change a setting of the session."""
+        with self._using:
+            self._connection.execute(statement.encode())
+
+    def close(self) -> None:
+        """End a statement that still runs, and close; one that cannot be ended is left to the end of the process."""
+        if not self._using.acquire(blocking=False):
+            self._connection.cancel()
+            if not self._using.acquire(timeout=CLOSE_S):
+                return
+        try:
+            self._connection.close()
+        finally:
+            self._using.release()
+
+
 class VectorTable:
     """A table, over two connections: one that uses its index, and one that does not."""
 
@@ -67,8 +101,9 @@ class VectorTable:
         need_extra("postgres", "psycopg")
         self._table = table
         self._lock = threading.Lock()
-        self._indexed = _connect(url)
-        self._scanning: psycopg.Connection[Any] | None = None
+        self._closed = False
+        self._indexed = _Line(url)
+        self._scanning: _Line | None = None
         self._url = url
         try:
             self.columns = self._read_columns(id_column, vector, text)
@@ -77,10 +112,10 @@ class VectorTable:
             raise
 
     def _read_columns(self, id_column: str | None, vector: str | None, text: str | None) -> VectorColumns:
-        run = self._indexed.execute
-        if run("SELECT to_regclass(%s)", [self._table]).fetchall() == [(None,)]:
+        run = self._indexed.run
+        if run("SELECT to_regclass(%s)", [self._table]) == [(None,)]:
             raise UnknownSystem(f"there is no table {self._table!r}", remedy="Name one, such as public.notes.")
-        found = run(_COLUMNS, [self._table]).fetchall()
+        found = run(_COLUMNS, [self._table])
         names = [name for name, *_ in found]
         vectors = {name: length for name, kind, length, _ in found if kind == "vector"}
         primary = next((name for name, *_, key in found if key), None)
@@ -94,7 +129,7 @@ class VectorTable:
                 remedy=f"Add ?id=COLUMN&vector=COLUMN; it has {', '.join(names)}, with vectors in "
                 f"{', '.join(vectors) or 'none of them'}.",
             )
-        index = run(_INDEXES, [self._table, chosen]).fetchone()
+        index = next(iter(run(_INDEXES, [self._table, chosen])), None)
         return VectorColumns(
             id=identity,
             vector=chosen,
@@ -109,7 +144,7 @@ class VectorTable:
         from psycopg import sql  # noqa: PLC0415 - the extra "postgres"
 
         query = sql.SQL("SELECT count(*) FROM {}").format(self._name())
-        return int(self._indexed.execute(query).fetchall()[0][0])
+        return int(self._indexed.run(query)[0][0])
 
     def nearest(self, vector: Sequence[float], k: int, *, scan: bool = False) -> list[TableRow]:
         """Return the k nearest rows, with the index or by comparing every row.
@@ -132,7 +167,7 @@ class VectorTable:
         )
         given = {"vector": "[" + ",".join(f"{number:.9g}" for number in vector) + "]", "k": k}
         try:
-            rows = (self._scan() if scan else self._indexed).execute(query, given).fetchall()
+            rows = (self._scan() if scan else self._indexed).run(query, given)
         except psycopg.errors.QueryCanceled as problem:
             raise TimeoutError(f"PostgreSQL ended the statement after {STATEMENT_MS / 1000:g} s") from problem
         except psycopg.OperationalError as problem:
@@ -141,15 +176,19 @@ class VectorTable:
 
     def close(self) -> None:
         """Close both connections."""
+        with self._lock:
+            self._closed = True
         self._indexed.close()
         if self._scanning is not None:
             self._scanning.close()
 
-    def _scan(self) -> psycopg.Connection[Any]:
+    def _scan(self) -> _Line:
         with self._lock:
+            if self._closed:
+                raise ConnectionError(f"the table {self._table} is closed")
             if self._scanning is None:
-                self._scanning = _connect(self._url)
-                self._scanning.execute("SET enable_indexscan = off")
+                self._scanning = _Line(self._url)
+                self._scanning.set("SET enable_indexscan = off")
             return self._scanning
 
     def _name(self) -> Any:
