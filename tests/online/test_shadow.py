@@ -82,6 +82,20 @@ def test_a_treatment_that_does_the_same_is_identical_also_within_a_session(onlin
         assert runs[result.query_id].rbo == pytest.approx(1.0)
 
 
+def test_a_follow_up_is_asked_as_it_was(online: Online) -> None:
+    asked: list[str | None] = []
+
+    def treatment(scope: Scope, request: SearchRequest, before: str) -> SearchResult:
+        asked.append(request.previous_query)
+        return online.engine.searcher.search(scope, request, before=before)
+
+    with shadowed(online, treatment) as shadow:
+        online.engine.searcher.search(online.scope, replace(REQUEST, previous_query="where is the tea"))
+        shadow.drain()
+    assert asked == ["where is the tea"]
+    assert [run.classified for run in runs_of(online)] == ["identical"]
+
+
 def reversed_hits(online: Online) -> Treatment:
     def treatment(scope: Scope, request: SearchRequest, before: str) -> SearchResult:
         found = online.engine.searcher.search(scope, request, before=before)

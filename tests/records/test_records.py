@@ -186,6 +186,7 @@ REFUSED: dict[str, dict[str, list[Any]]] = {
         "pressure_level": KNOWN_OR_LABEL,
         "token_usage_ratio": [*KNOWN_OR_NUMBER, -0.1, 1.1],
         "context_type": KNOWN_OR_LABEL,
+        "previous_query": [7, "a\x00"],
         "candidates": [[ChannelCandidates(channel="twin", ids=(), scores=())] * 2],
     },
     "Judgment": {

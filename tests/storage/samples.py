@@ -150,6 +150,7 @@ def full_query(query_id: str = "q_full") -> LoggedQuery:
         trace_id=AWKWARD,
         is_eval_corpus=True,
         eval_category=AWKWARD,
+        previous_query=LONG + AWKWARD,
         candidates=(
             ChannelCandidates(channel="graph", ids=(), scores=()),
             ChannelCandidates(channel="lexical", ids=("m_1#0", "m_2#1"), scores=(LARGEST, -SMALLEST)),

@@ -37,7 +37,7 @@ def test_the_masked_columns_are_columns_and_lose_their_secrets(table: str) -> No
 
 def test_a_logged_query_and_its_feedback_are_stored_without_secrets(store: Store, scope: Scope) -> None:
     with store.writing(scope) as work:
-        work.queries.add_many([samples.query("q_1", query=SAID)])
+        work.queries.add_many([samples.query("q_1", query=SAID, previous_query=SAID)])
         work.feedback.record([samples.event("e_1", query_id="q_1", metadata={"note": SAID, "api_key": "zx81-Kf93"})])
         work.audit.append("note", "x", {"said": SAID})
     with store.reading(scope) as work:

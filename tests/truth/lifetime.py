@@ -130,6 +130,7 @@ def _use(stage: Stage, engine: Engine, settings: Settings) -> None:
             token_budget=1_000,
             tokens_used=400,
             context_type="decision",
+            previous_query="where does the cable go",
         ),
     )
     engine.store.log.flush()

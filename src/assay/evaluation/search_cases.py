@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from assay.evaluation.labelling import FROM_SEARCH
 from assay.records import Judgment, JudgmentSource, LoggedQuery, MemoryStatus
-from assay.records.datasets import Case, Dataset, Document, Grade
+from assay.records.datasets import Case, Dataset, Document, Grade, Turn
 
 if TYPE_CHECKING:
     from assay.storage import Work
@@ -64,6 +64,7 @@ def add_search_case(work: Work, dataset: Dataset, logged: LoggedQuery) -> Datase
     case = Case(
         id=logged.query_id,
         query=logged.query,
+        history=() if logged.previous_query is None else (Turn(speaker="user", text=logged.previous_query),),
         grades=_list_grades(judgments, there),
         tags=(FROM_SEARCH,),
         harvested_at=logged.created_at,

@@ -374,6 +374,7 @@ def _request(query: LoggedQuery) -> SearchRequest:
         mode=Mode(query.mode) if query.mode else Mode.AUTO,
         session_id=query.session_id,
         context_type=query.context_type,
+        previous_query=query.previous_query,
         origin=Origin.SHADOW,
         tool_name=query.tool_name,
     )

@@ -167,6 +167,8 @@ class LoggedQuery:
     """The share of the caller's token budget that was used before the search; None: no budget was given."""
     context_type: str | None = None
     """The kind of work the caller was doing; None: not given."""
+    previous_query: str | None = None
+    """The question before in the same conversation, as the caller gave it; None: not given."""
     candidates: tuple[ChannelCandidates, ...] = ()
 
     def __post_init__(self) -> None:
@@ -177,6 +179,7 @@ class LoggedQuery:
         require(self, one_of(Origin), "origin")
         allow(self, values.short_label, "intent", "session_id")
         allow(self, values.label, "mode", "trace_id", "eval_category", "pressure_level", "context_type")
+        allow(self, values.text, "previous_query")
         allow(self, values.flag, "mode_overridden")
         allow(self, values.share, "token_usage_ratio")
         require(self, values.identifiers, "result_ids")

@@ -161,7 +161,7 @@ MASKED: Mapping[str, tuple[str, ...]] = {
     "audit": ("detail",),
     "edges": ("evidence",),
     "eval_feedback": ("metadata",),
-    "eval_queries": ("query",),
+    "eval_queries": ("query", "previous_query"),
     "eval_results": ("per_query_results",),
     "judge_inputs": ("content",),
     "judge_verdicts": ("reason", "detail"),

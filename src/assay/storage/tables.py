@@ -246,6 +246,7 @@ eval_queries = Table(
     Column("pressure_level", TextType),
     Column("token_usage_ratio", Finite),
     Column("context_type", TextType),
+    Column("previous_query", TextType),
 )
 
 eval_candidates = Table(

@@ -191,6 +191,25 @@ def test_a_recorded_search_does_not_show_what_was_forgotten_since(tmp_path: Path
     assert "Parking" not in after
 
 
+def test_a_follow_up_is_recorded_repeated_and_becomes_a_case_with_the_question_before(
+    client: TestClient, filled: Services
+) -> None:
+    page = client.get(f"{ADDRESS}?q=how+much+is+it&previous=is+there+a+sauna").text
+    assert "--previous-query &#39;is there a sauna&#39;" in page
+    link = re.search(rf'href="({ADDRESS}/searches/[^"]+)"', page)
+    assert link is not None
+    recorded = client.get(link[1]).text
+    assert "Asked after “<bdi>is there a sauna</bdi>”" in recorded
+    again = re.search(r'class="button" href="([^"]+)">Search again now', recorded)
+    assert again is not None
+    repeated = client.get(html.unescape(again[1])).text
+    assert 'value="is there a sauna"' in repeated
+    assert column(repeated, "results") == column(page, "results")
+    client.post(f"{link[1]}/case", data={"csrf_token": token_in(recorded)})
+    made = filled.shelf(OWN).load_dataset(DATASET).cases[-1]
+    assert [(turn.by_user, turn.text) for turn in made.history] == [(True, "is there a sauna")]
+
+
 def test_grades_are_kept_shown_and_become_a_case(client: TestClient, filled: Services) -> None:
     page = client.get(LIVE).text
     action = re.search(r'action="([^"]+/grade)"', page)
@@ -244,7 +263,10 @@ def test_the_command_gives_the_same_hits(
         list(services.engine.saver.save_many(OWN, drafts))
         pages = [
             client.get(f"{ADDRESS}?q=guests+pay+the+first+night&{controls}").text
-            for controls in ("k=2", "k=3&fusion=rrf&weight.bm25=0.9&flag.tier_boost=off&channel=bm25&folder=policies")
+            for controls in (
+                "k=2&previous=is+there+a+sauna",
+                "k=3&fusion=rrf&weight.bm25=0.9&flag.tier_boost=off&channel=bm25&folder=policies",
+            )
         ]
     for page in pages:
         command = re.search(r'id="command"[^>]*>([^<]+)<', page)

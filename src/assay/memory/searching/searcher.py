@@ -238,6 +238,7 @@ def make_logged_query(
         pressure_level=str(result.telemetry.pressure_level),
         token_usage_ratio=result.telemetry.token_usage_ratio,
         context_type=request.context_type,
+        previous_query=request.previous_query,
         candidates=tuple([_candidates(channel, lists[channel], rows) for channel in sorted(lists)]),
     )
 

@@ -117,7 +117,11 @@ def show_recorded(view: PageView) -> Page:
         search = take_apart(logged.query, logged)
         gradings = _read_gradings(work.judgments.of(query_id), view.scope.identity)
         shown = _describe_search(view, work, search, gradings, rows=max(logged.result_count + BEYOND_CUT, 10))
-    again = {"q": logged.query, "k": logged.result_count or view.settings.search_k}
+    again = {
+        "q": logged.query,
+        "k": logged.result_count or view.settings.search_k,
+        **({} if logged.previous_query is None else {"previous": logged.previous_query}),
+    }
     return Page(
         template="debugger.html",
         context={

@@ -66,6 +66,8 @@ class SearchForm:
     """`on` or `off`, by flag; only those that differ from what is served."""
     against: str
     """The other side: `served`, the name of a variant, a spec, or empty for none."""
+    previous: str = ""
+    """The question before in the same conversation; empty: none."""
     dataset: str = ""
     case_id: str = ""
     """The case of a dataset whose gold is marked; empty: grades of people are."""
@@ -86,6 +88,7 @@ class SearchForm:
         """Return the request; nothing is learned from a search of the dashboard."""
         return SearchRequest(
             query=self.query,
+            previous_query=self.previous or None,
             k=self.k,
             intent=self.intent,
             filters=Filters(folder=self.folder or None, tiers=() if self.tier is None else (self.tier,)),
@@ -98,11 +101,7 @@ class SearchForm:
 
 def read_form(view: PageView) -> SearchForm:
     """Read the controls of an address; raises `InputError` that names the field and its value."""
-    query = view.query_value("q")
-    if len(query) > LONGEST_QUERY:
-        raise BadValue(
-            f"the query has {len(query):,} characters", remedy=f"Search with up to {LONGEST_QUERY:,} characters."
-        )
+    query = _check_length(view.query_value("q"), "query")
     asked = filters.whole(view.query, "k", most=MOST_RESULTS)
     if asked == 0:
         raise BadValue("k is 0", remedy=f"Ask for 1 to {MOST_RESULTS} results.")
@@ -126,12 +125,21 @@ def read_form(view: PageView) -> SearchForm:
         weights={channel: weight for channel, weight in weights.items() if weight},
         flags={name: value for name, value in flags.items() if value},
         against=view.query_value("against"),
+        previous=_check_length(view.query_value("previous").strip(), "question before"),
         dataset=view.query_value("dataset"),
         case_id=view.query_value("case"),
     )
     if form.spec:
         check_spec(view, form.spec)
     return form
+
+
+def _check_length(text: str, what: str) -> str:
+    if len(text) > LONGEST_QUERY:
+        raise BadValue(
+            f"the {what} has {len(text):,} characters", remedy=f"Search with up to {LONGEST_QUERY:,} characters."
+        )
+    return text
 
 
 def _read_weight(view: PageView, field: str) -> str:
@@ -204,6 +212,7 @@ def _list_options(view: PageView, form: SearchForm) -> Sequence[str]:
         f"-k {form.k}",
         *([] if form.mode is Mode.AUTO else [f"--mode {form.mode.value}"]),
         *([] if form.intent is None else [f"--intent {form.intent.value}"]),
+        *([f"--previous-query {shlex.quote(form.previous)}"] if form.previous else []),
         *([f"--folder {shlex.quote(form.folder)}"] if form.folder else []),
         *([] if form.tier is None else [f"--tier {form.tier.value}"]),
         *(f"--channel {shlex.quote(channel)}" for channel in form.channels),

@@ -112,9 +112,14 @@ class Erasure(Repository):
 
     def queries_holding(self, marks: Marks) -> list[str]:
         """Return the logged queries whose texts or results hold a mark."""
-        columns = (eval_queries.c.query_id, eval_queries.c.query, eval_queries.c.result_ids)
+        asked = eval_queries.c
+        columns = (asked.query_id, asked.query, asked.previous_query, asked.result_ids)
         rows = self._stream(select(*columns).where(self._mine(eval_queries)))
-        return [row.query_id for row in rows if marks.in_value(row.query) or not marks.ids.isdisjoint(row.result_ids)]
+        return [
+            row.query_id
+            for row in rows
+            if marks.in_value([row.query, row.previous_query]) or not marks.ids.isdisjoint(row.result_ids)
+        ]
 
     def remove_queries(self, query_ids: Sequence[str]) -> int:
         """Delete logged queries with their candidates."""
