@@ -173,3 +173,16 @@ def test_every_table_of_a_tenant_is_emptied_and_no_other(store: Store, scope: Sc
         [line] = [one for one in work.audit.entries() if one.action == "tenant.forget"]
         assert "acme" not in line.target
     assert store.problems() == []
+
+
+def test_a_search_that_was_asked_after_an_erased_text_holds_it_too(store: Store, scope: Scope) -> None:
+    with store.writing(scope) as work:
+        work.queries.add_many(
+            [
+                samples.query("q_1", query="how much is it", previous_query="where does Ann Lee park"),
+                samples.query("q_2", query="how much is it", previous_query="where is the garage"),
+                samples.query("q_3", query="how much is it"),
+            ]
+        )
+    with store.reading(scope) as work:
+        assert work.erasure.queries_holding(Marks(names=("Ann Lee",))) == ["q_1"]
