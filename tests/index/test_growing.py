@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pytest
 from tests.index.conftest import Opening
 from tests.index.test_indexes import COOKIES, lexical, same_as_the_tables, vector
 from tests.index.writing import MODEL, save, saved, vector_of
-from tests.storage.homes import Home
+from tests.storage.homes import BOUND_S, Home
+from tests.storage.waiting import until
 
 from assay.index import Indexes
 from assay.index.base import Base
@@ -215,3 +217,29 @@ def test_when_nothing_is_left_there_is_nothing_to_grow(store: Store, scope: Scop
         assert lexical(opened, store, scope, "cooki") == []
     save(store, scope, *MORE)
     assert len(lexical(indexes, store, scope, "cooki")) == 5
+
+
+def test_files_of_the_base_before_stay_until_no_search_has_them_mapped(
+    home: Home, scope: Scope, open_indexes: Opening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if home.address.startswith("postgresql"):
+        return  # its vectors are in the database
+    monkeypatch.setattr("assay.index.indexes.SLOW_TO_FREE", 0)
+    monkeypatch.setattr("assay.index.indexes.SWEEP_PATIENCE_S", BOUND_S)
+    store = home.open()
+    save(store, scope, *COOKIES)
+    indexes = open_indexes(store, exact_below=4)
+    indexes.compact(scope)
+    with store.reading(scope) as work:
+        held = indexes.view(work)
+    before = base_of(indexes, store, scope).folder
+    assert before is not None
+    save(store, scope, *MORE)
+    with ThreadPoolExecutor(1) as pool:
+        folding = pool.submit(indexes.compact, scope, whole=False)
+        until(lambda: base_of(indexes, store, scope).folder != before)
+        assert not folding.done()
+        assert before.is_dir()
+        del held
+        assert folding.result(BOUND_S).done
+    assert not before.exists()

@@ -35,7 +35,7 @@ from assay.index.lexical import LexicalBuilder, add_words
 from assay.index.options import IndexOptions
 from assay.index.state import State
 from assay.index.tail import Passage, Reader
-from assay.index.vectors import VectorBase, VectorBuilder, can_grow, grow_vectors
+from assay.index.vectors import VectorBase, VectorBuilder, can_grow, grow_vectors, write_header
 from assay.records import LogPosition
 
 # --- Building from the tables, as one snapshot shows them: the same data always gives the same base ---
@@ -70,7 +70,6 @@ def build(plan: BuildPlan, generations: Generations | None) -> Base:
     with generations.making() as folder, as_file_problems():
         manifest = _Build(plan, folder).run().require_manifest()
         final = generations.publish(folder, manifest)
-    generations.sweep(keep=final.name)
     # Mapped anew: what the build held in memory is let go.
     return open_base(final, manifest, options=plan.options)
 
@@ -215,6 +214,8 @@ def generation_name(seq: int) -> str:
 
 PENDING_SHARE = 0.5
 """Of the size at which a tail is folded: with more pending ones the tail would be due again too soon."""
+PLACED_AT_ONCE = 500_000
+"""Passages whose memories are looked up in one step of writing a table."""
 
 
 class Growth(NamedTuple):
@@ -260,7 +261,6 @@ def grow(growth: Growth, generations: Generations, *, options: IndexOptions, sto
             _grow_vectors(growth, base.vectors, (growth.folder, folder), options, go_on)
         manifest = _write_tables(growth, folder, tokens)
         final = generations.publish(folder, manifest)
-    generations.sweep(keep=final.name)
     return open_base(final, manifest, options=options)
 
 
@@ -297,14 +297,29 @@ def _grow_vectors(
     grow_vectors(vectors, *way, places=first + places[rows], fresh=found, options=options, go_on=go_on)
 
 
+def _write_passages(path: Path, growth: Growth, memory_numbers: Whole) -> None:
+    """Write the table of passages piece by piece: made in memory, it would be there three times."""
+    old = growth.state.base.passages
+    fresh = np.insert(growth.state.tail.rows[growth.fresh].T, Row.MEMORY_PLACE, 0, axis=0)
+    with path.open("wb") as file:
+        write_header(file, np.dtype(np.int64), (len(Row), old.shape[1] + fresh.shape[1]))
+        for row in Row:
+            for part in (old, fresh):
+                if row is not Row.MEMORY_PLACE:
+                    file.write(np.ascontiguousarray(part[row]).data)
+                    continue
+                for begin in range(0, part.shape[1], PLACED_AT_ONCE):
+                    places, _ = find(memory_numbers, part[Row.MEMORY_NUMBER, begin : begin + PLACED_AT_ONCE])
+                    file.write(places.data)
+
+
 def _write_tables(growth: Growth, folder: Path, tokens: int) -> Manifest:
     state, tail = growth.state, growth.state.tail
     memories = merge_tables(state.base.memories, tail.memories)
-    memories = memories[:, memories[Fact.TIER] != REMOVED]
-    old = np.delete(state.base.passages, Row.MEMORY_PLACE, axis=0)
-    passages = passage_table(np.concatenate([old, tail.rows[growth.fresh].T], axis=1), memories)
+    kept = memories[Fact.TIER] != REMOVED
+    memories = memories if kept.all() else memories[:, kept]
     np.save(folder / MEMORIES, memories)
-    np.save(folder / PASSAGES, passages)
+    _write_passages(folder / PASSAGES, growth, memories[Fact.NUMBER])
     np.save(folder / PENDING, growth.pending)
     before = state.base.require_manifest()
     held = np.isin(tail.vector_places, growth.fresh)
@@ -315,7 +330,7 @@ def _write_tables(growth: Growth, folder: Path, tokens: int) -> Manifest:
         epoch=state.position.epoch,
         seq=state.position.seq,
         dimension=before.dimension or (tail.vectors.full.shape[1] if held.any() else 0),
-        passages=int(passages.shape[1]),
+        passages=state.base.count + len(growth.fresh),
         memories=int(memories.shape[1]),
         vectors=before.vectors + (0 if state.base.vectors is None else int(held.sum())),
         tokens=before.tokens + tokens,

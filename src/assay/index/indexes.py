@@ -9,8 +9,10 @@
 from __future__ import annotations
 
 import atexit
+import mmap
 import shutil
 import threading
+import weakref
 from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import datetime, timedelta
@@ -55,6 +57,12 @@ class Home(NamedTuple):
     options: IndexOptions
     stopped: Callable[[], bool]
     """Whether a build should give up."""
+
+
+SLOW_TO_FREE = 500_000
+"""Passages from which on deleting a base waits for the searches that use it."""
+SWEEP_PATIENCE_S = 10.0
+"""How long it waits."""
 
 
 class TenantIndex:
@@ -112,8 +120,23 @@ class TenantIndex:
         if base is None:
             with self._home.store.reading(self._home.scope) as work:
                 base = self._build_base(work, self._model(work), self._home.generations, progress)
+        released = threading.Event()
+        watch = None if self._state is None else _watch_mapping(self._state.base, released)
         self.adopt(base)
+        self._sweep(base, None if watch is None else released)
         return base
+
+    def _sweep(self, base: Base, released: threading.Event | None = None) -> None:
+        """Delete the files of older bases, once no search has the last one mapped.
+
+        Whoever lets a deleted file go last gives its pages back: of ten million vectors that takes seconds, which must
+        not be those of a search.
+        """
+        if self._home.generations is None or base.folder is None:
+            return
+        if released is not None and base.count >= SLOW_TO_FREE:
+            released.wait(SWEEP_PATIENCE_S)
+        self._home.generations.sweep(keep=base.folder.name)
 
     def adopt(self, base: Base) -> None:
         """Go on from another base, unless the past was rewritten meanwhile."""
@@ -196,7 +219,9 @@ class TenantIndex:
         with ExitStack() as held:
             try:
                 mine = generations is not None and held.enter_context(generations.lock())
-                return _follower_of(self._build_base(work, model, generations if mine else None, progress))
+                base = self._build_base(work, model, generations if mine else None, progress)
+                self._sweep(base)
+                return _follower_of(base)
             except OSError as problem:
                 self.rebuilt_because = f"{self.rebuilt_because}; in memory, since {problem}"
         return _follower_of(self._build_base(work, model, None, progress))
@@ -238,6 +263,14 @@ class TenantIndex:
     def _reader(self, work: Work, model: str | None) -> Reader:
         options = self._home.options
         return Reader(work, model=model, title_repeats=options.title_repeats, page=options.page)
+
+
+def _watch_mapping(base: Base, released: threading.Event) -> weakref.ref[mmap.mmap] | None:
+    """Have an event set when nobody has the vectors of a base mapped any more; None when they are not."""
+    held: object = None if base.vectors is None else base.vectors.matrix
+    while isinstance(held, np.ndarray):
+        held = held.base
+    return weakref.ref(held, lambda _: released.set()) if isinstance(held, mmap.mmap) else None
 
 
 def _follower_of(base: Base) -> Follower:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -239,8 +239,7 @@ def _write_rows(path: Path, *parts: Halves) -> None:
     having = [np.ascontiguousarray(part) for part in parts if len(part)] or [parts[0]]
     shape = (sum(map(len, having)), having[0].shape[1])
     with path.open("wb") as file:
-        about = {"descr": np.lib.format.dtype_to_descr(np.dtype(np.float16)), "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(file, about)
+        write_header(file, np.dtype(np.float16), shape)
         for part in having:
             file.write(part.data)
 
@@ -250,11 +249,16 @@ def _write_columns(path: Path, *parts: Columns) -> None:
     having = [part for part in parts if part.shape[1]]
     shape = (len(having[0]), sum(part.shape[1] for part in having))
     with path.open("wb") as file:
-        about = {"descr": np.lib.format.dtype_to_descr(np.dtype(np.uint64)), "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(file, about)
+        write_header(file, np.dtype(np.uint64), shape)
         for column in range(shape[0]):
             for part in having:
                 file.write(np.ascontiguousarray(part[column]).data)
+
+
+def write_header(file: BinaryIO, kind: np.dtype[Any], shape: tuple[int, int]) -> None:
+    """Write what stands before the numbers of a matrix that are written piece by piece, row after row."""
+    about = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, about)
 
 
 def _new_graph(dimension: int, options: IndexOptions) -> Index:
