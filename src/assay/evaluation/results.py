@@ -7,8 +7,8 @@ writes them. Cases that were never tried are `skipped` here and have no line, so
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -386,16 +386,30 @@ def _caveats(found: Plain, name: str) -> tuple[Caveat, ...]:
     return written if SEAL in found else (seal_caveat(f"the run {name}"), *written)
 
 
-def with_skipped(manifest: RunManifest, cases: tuple[CaseResult, ...]) -> tuple[CaseResult, ...]:
-    """Every case of every repeat in the manifest's order, the first line of each; without one it was never tried."""
-    done: dict[tuple[str, int], CaseResult] = {}
+ByRepeat = defaultdict[int, dict[str, CaseResult]]
+"""What became of each case, by repeat, then by case."""
+
+
+def sort_by_repeat(cases: Iterable[CaseResult]) -> ByRepeat:
+    """The first line of each case."""
+    done: ByRepeat = defaultdict(dict)
     for case in cases:
-        done.setdefault((case.case_id, case.repeat), case)
+        done[case.repeat].setdefault(case.case_id, case)
+    return done
+
+
+def put_in_order(manifest: RunManifest, done: ByRepeat) -> tuple[CaseResult, ...]:
+    """Every case of every repeat in the manifest's order; without a line it was never tried."""
     return tuple(
-        done.get((case_id, repeat)) or CaseResult(case_id=case_id, repeat=repeat, status=CaseStatus.SKIPPED)
+        done[repeat].get(case_id) or CaseResult(case_id=case_id, repeat=repeat, status=CaseStatus.SKIPPED)
         for repeat in range(manifest.repeats)
         for case_id in manifest.case_ids
     )
+
+
+def with_skipped(manifest: RunManifest, cases: Iterable[CaseResult]) -> tuple[CaseResult, ...]:
+    """The first line of every case of every repeat, in the manifest's order."""
+    return put_in_order(manifest, sort_by_repeat(cases))
 
 
 def _outcomes_json(cases: PerCase) -> Plain:

@@ -69,9 +69,9 @@ TAG = "cluster:"
 def clusters_of(cases: Sequence[Case]) -> dict[str, str]:
     """The cluster of each case that shares one with another; empty: all cases stand alone."""
     in_conversations = any(case.history for case in cases)
-    labels = {case.id: _label(case, in_conversations=in_conversations) for case in cases}
-    sizes = Counter(labels.values())
-    return {case: label for case, label in labels.items() if label and sizes[label] > 1}
+    keys = [_cluster_key(case, in_conversations=in_conversations) for case in cases]
+    sizes = Counter(keys)
+    return {case.id: _label(key) for case, key in zip(cases, keys, strict=True) if sizes[key] > 1}
 
 
 def cluster_caveat(clusters: Mapping[str, str], cases: int) -> list[Caveat]:
@@ -93,18 +93,26 @@ def cluster_caveat(clusters: Mapping[str, str], cases: int) -> list[Caveat]:
     ]
 
 
-def _label(case: Case, *, in_conversations: bool) -> str:
+_CONVERSATION, _QUESTION = "conversation ", "question "
+
+
+def _cluster_key(case: Case, *, in_conversations: bool) -> str:
+    """What cases of one cluster share: its label, with the words themselves where the label has their hash."""
     tagged = next((tag for tag in case.tags if tag.startswith(TAG)), "")
     if tagged:
         return tagged
     if case.session is not None:
         return f"session {case.session.session_id}"
     # A conversation is known by the words it begins with: every later question has them in its history.
-    begins = case.history[0].text if case.history else case.query
     if in_conversations:
-        return f"conversation {content_hash(begins)[-16:]}"
+        return _CONVERSATION + (case.history[0].text if case.history else case.query)
     # The same words again are the same question: thirty copies of it tell no more than one.
-    return f"question {content_hash(' '.join(case.query.casefold().split()))[-16:]}"
+    return _QUESTION + " ".join(case.query.casefold().split())
+
+
+def _label(key: str) -> str:
+    start = next((start for start in (_CONVERSATION, _QUESTION) if key.startswith(start)), "")
+    return f"{start}{content_hash(key.removeprefix(start))[-16:]}" if start else key
 
 
 # --- Caveats about the dataset's labels ---
