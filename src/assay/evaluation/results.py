@@ -17,14 +17,16 @@ from typing import Any
 from assay.errors import UnknownMetric
 from assay.evaluation import frames
 from assay.evaluation.caveats import seal_caveat
-from assay.evaluation.run_catalogue import keep_entry
+from assay.evaluation.run_catalogue import keep_entry, make_entry
 from assay.evaluation.run_metrics import RUN_AREAS, RUN_GENERATION, RUN_JUDGING, RUN_UNITS
-from assay.evaluation.running.files import SEAL, Plain, RunFolder, manifest_json, plain
+from assay.evaluation.running.files import SEAL, RunFolder, manifest_json
+from assay.evaluation.running.json_text import PER_CASE, Plain, plain
 from assay.formats.trec import write_trec_run
 from assay.metrics.aggregate import Aggregate, metric_values
 from assay.metrics.anchors import UNPLACED
 from assay.metrics.catalog import Better, FromRun, recall
 from assay.metrics.inputs import LatencySummary, RunFacts, scores_of_ranking
+from assay.metrics.outcome_columns import OutcomeColumn
 from assay.metrics.spec import MetricSpec
 from assay.records.evaluations import CaseResult, CaseStatus, Cause, Outcome, OutcomeKind, Rate, RunManifest
 from assay.records.run_results import (
@@ -179,12 +181,16 @@ class RunResult:
 
     def as_json(self) -> Plain:
         """Everything but the cases' own results, as `result.json` holds it."""
+        return {**self._content(), PER_CASE: {str(spec): _outcomes_json(cases) for spec, cases in self.scores.items()}}
+
+    def _content(self) -> Plain:
+        """The same with an empty place for the outcomes of the cases."""
         return {
             "run_id": self.run_id,
             "name": self.name,
             "manifest": manifest_json(self.manifest),
             "metrics": {str(spec): aggregate.as_json() for spec, aggregate in self.aggregates.items()},
-            "per_case": {str(spec): _outcomes_json(cases) for spec, cases in self.scores.items()},
+            PER_CASE: {},
             "noise": {str(spec): dict(cases) for spec, cases in self.noise.items()},
             "breakdowns": {label: _parts_json(parts) for label, parts in self.breakdowns.items()},
             "latency": {stage: latency_json(latency) for stage, latency in self.latency.items()},
@@ -230,8 +236,9 @@ class RunResult:
     def save_result(self, folder: Path) -> RunResult:
         """Write `result.json` beside a manifest and cases that are there already, and seal all three."""
         files = RunFolder(folder)
-        files.write_result(self.as_json())
-        keep_entry(files)
+        content = self._content()
+        files.write_result(content, {str(spec): OutcomeColumn.of(cases) for spec, cases in self.scores.items()})
+        keep_entry(files, make_entry(self.manifest, content))
         return replace(self, folder=folder, sealed=True)
 
     def write_trec(self, path: str | Path, *, repeat: int = 0) -> None:

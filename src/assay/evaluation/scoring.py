@@ -11,6 +11,8 @@ import statistics as plain_statistics
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, cycle, starmap
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from assay.errors import NothingMeasured
@@ -25,7 +27,7 @@ from assay.evaluation.placement import (
     placement_caveat,
     refuse_undecided,
 )
-from assay.evaluation.results import RunResult
+from assay.evaluation.results import RunResult, sort_by_repeat
 from assay.evaluation.run_metrics import (
     NEEDS_ANSWER,
     NEEDS_CITATIONS,
@@ -35,15 +37,17 @@ from assay.evaluation.run_metrics import (
     floors_of,
     leading_tier,
 )
+from assay.evaluation.running.json_text import write_columns
 from assay.evaluation.until_sure import describe_stop
-from assay.hashing import content_hash
+from assay.hashing import canonical_json, content_hash, hash_pieces, list_pieces
 from assay.metrics import outcomes
-from assay.metrics.aggregate import Aggregate, Instrument, Scores, aggregate, breakdown, scores_of
+from assay.metrics.aggregate import Aggregate, Instrument, Scores, aggregate, breakdown
 from assay.metrics.anchors import OF_PASSAGES
 from assay.metrics.catalog import FromCases, FromRun
-from assay.metrics.engine import MeasuredRun, ScoringRules, measure_mappings
-from assay.metrics.inputs import CaseView, grades_by_unit, ranking_by_unit, scores_of_ranking
+from assay.metrics.engine import MeasuredRun, ScoringRules, measure_pairs
+from assay.metrics.inputs import CaseView, grades_by_unit, ranking_by_unit, relevant_to, scores_of_ranking
 from assay.metrics.operations import TOTAL, failures, latency_by_stage
+from assay.metrics.outcome_columns import CaseOrder, OutcomeColumn
 from assay.metrics.spec import MetricSpec
 from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import CaseRun, CaseStatus, Outcome
@@ -192,7 +196,6 @@ def copy_caveats(results: Sequence[CaseResult], units: Mapping[str, Mapping[str,
 # `system_failed` under every metric, one that was not tried is `skipped`: neither is 0 and neither is dropped. With
 # repeats a case's value is the mean of the repeats that were scored, and how much they vary is kept beside it.
 
-PerCase = dict[str, Outcome]
 NO_ANSWER = "the question has no answer among the documents"
 LAST_TURN = 6
 """From this question of a conversation on, questions are counted together."""
@@ -228,7 +231,7 @@ def score_run(
     _refuse_strangers(sheet)
     scores = {spec: sheet.average(spec) for spec in sheet.specs}
     _refuse_undecided(sheet, scores)
-    columns = {spec: scores_of(spec, per_case.values()) for spec, per_case in scores.items()}
+    columns = {spec: per_case.scores(spec) for spec, per_case in scores.items()}
     runs = [_as_run(case) for case in cases]
     failed = failures(runs)
     rates = {"error_rate": failed.any, "timeout_rate": failed.timeout, "empty_response_rate": failed.empty}
@@ -257,7 +260,7 @@ def score_run(
     return replace(result, caveats=(*result.caveats, *caveats.run_metric_caveats(result.run_metrics)))
 
 
-def _describe_test(manifest: RunManifest, scores: Mapping[MetricSpec, PerCase]) -> list[Caveat]:
+def _describe_test(manifest: RunManifest, scores: Mapping[MetricSpec, OutcomeColumn]) -> list[Caveat]:
     """Say what the run's sequential test decided, where it has one."""
     if not manifest.until_sure:
         return []
@@ -285,20 +288,20 @@ def measure_further(dataset: Dataset, result: RunResult, specs: Sequence[MetricS
     manifest = replace(result.manifest, metrics=tuple(map(str, specs)))
     sheet = _Sheet(dataset, manifest, result.cases)
     scores = {spec: sheet.average(spec) for spec in specs}
-    return {spec: sheet.aggregate(spec, scores_of(spec, scores[spec].values()), scores[spec]) for spec in specs}
+    return {spec: sheet.aggregate(spec, scores[spec].scores(spec), scores[spec]) for spec in specs}
 
 
 def result_hash(cases: Iterable[CaseResult], scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> str:
     """Hash of the results and scores, independent of times and of the order of cases."""
-    found = sorted(
-        [case.case_id, case.repeat, case.status.value, list(case.retrieved.ids) if case.retrieved else None]
-        for case in cases
-    )
-    values = {
-        str(spec): {case: [outcome.kind.value, outcome.value] for case, outcome in of.items()}
-        for spec, of in scores.items()
-    }
-    return content_hash([found, values])
+    ordered = sorted(sorted(cases, key=attrgetter("repeat")), key=attrgetter("case_id"))
+    columns = {str(spec): OutcomeColumn.of(of) for spec, of in scores.items()}
+    values = write_columns(columns, lambda outcome: canonical_json([outcome.kind.value, outcome.value]))
+    return hash_pieces(chain("[", list_pieces(map(_write_found, ordered)), ",", values, "]"))
+
+
+def _write_found(case: CaseResult) -> str:
+    ids = case.retrieved.ids if case.retrieved else None
+    return canonical_json((case.case_id, case.repeat, case.status.value, ids))
 
 
 @dataclass(frozen=True)
@@ -358,10 +361,13 @@ class _Sheet:
         copies = copies_in(self.dataset)
         return {case.id: copy_units(case, copies) for case in self.asked} if copies else {}
 
+    def units(self, case: Case) -> dict[str, str]:
+        """Documents that count as one for a case, declared so or copies of each other."""
+        return join_units(_units_of_case(case), self.copied.get(case.id, {}))
+
     @cached_property
-    def units(self) -> dict[str, dict[str, str]]:
-        """By case: documents that count as one, declared so or copies of each other."""
-        return {case.id: join_units(_units_of_case(case), self.copied.get(case.id, {})) for case in self.asked}
+    def order(self) -> CaseOrder:
+        return CaseOrder(self.manifest.case_ids)
 
     @cached_property
     def placed(self) -> tuple[CaseResult, ...]:
@@ -369,11 +375,16 @@ class _Sheet:
         return place_results(self.dataset, self.cases)
 
     @cached_property
-    def by_repeat(self) -> list[dict[str, CaseResult]]:
-        parts: list[dict[str, CaseResult]] = [{} for _ in range(self.manifest.repeats)]
-        for result in self.placed:
-            parts[result.repeat][result.case_id] = result
-        return parts
+    def by_repeat(self) -> list[Sequence[CaseResult]]:
+        """What became of each case of `asked`, by repeat."""
+        count, asked = len(self.asked), cycle(self.manifest.case_ids)
+        if len(self.placed) == count * self.manifest.repeats and all(
+            result.case_id == case_id and result.repeat == place // count
+            for place, (result, case_id) in enumerate(zip(self.placed, asked, strict=False))
+        ):
+            return [self.placed[first : first + count] for first in range(0, len(self.placed), count)]
+        done = sort_by_repeat(reversed(self.placed))
+        return [[done[repeat][case.id] for case in self.asked] for repeat in range(self.manifest.repeats)]
 
     @property
     def ranking_specs(self) -> list[MetricSpec]:
@@ -388,34 +399,51 @@ class _Sheet:
         return [_measure(self, wanted, results) for results in self.by_repeat] if specs else []
 
     @cached_property
-    def ranked(self) -> list[dict[MetricSpec, PerCase]]:
-        """Ranking metrics of each repeat, over the cases that came back."""
-        unanswerable = {case.id for case in self.asked if not case.answerable}
-        return [
-            {spec: _outcomes(measured.topics, measured.scores[spec], unanswerable) for spec in self.ranking_specs}
-            for measured in self.measured
-        ] or [{} for _ in self.by_repeat]
+    def unanswerable(self) -> frozenset[str]:
+        return frozenset(case.id for case in self.asked if not case.answerable)
 
-    def each(self, spec: MetricSpec, repeat: int) -> PerCase:
+    def each(self, spec: MetricSpec, repeat: int) -> OutcomeColumn:
         """What became of every case in one repeat."""
-        results = self.by_repeat[repeat]
+        if spec.is_ranking:
+            return self._each_ranked(spec, repeat)
         compute = spec.entry.compute
         together = compute.function(self.came_back(spec, repeat)) if isinstance(compute, FromCases) else None
-        known = self.ranked[repeat].get(spec) if together is None else together
-        return {
-            case.id: _explain_no_result(results[case.id])
-            or (case_outcome(spec, case, results[case.id], self.dataset) if known is None else known[case.id])
-            for case in self.asked
-        }
+        return OutcomeColumn.make(
+            self.order,
+            (
+                _explain_no_result(result)
+                or (case_outcome(spec, case, result, self.dataset) if together is None else together[case.id])
+                for case, result in zip(self.asked, self.by_repeat[repeat], strict=True)
+            ),
+        )
+
+    def _each_ranked(self, spec: MetricSpec, repeat: int) -> OutcomeColumn:
+        measured = self.measured[repeat]
+        whole = len(measured.topics) == len(self.asked)
+        found = OutcomeColumn.of_scores(self.order if whole else CaseOrder(measured.topics), measured.scores[spec])
+        # Where a case without an answer has grades nevertheless, they count; otherwise that is why it has no value.
+        if self.unanswerable and any(outcome.value is None for outcome in found.distinct):
+            found = OutcomeColumn.make(found.order, starmap(self._explain_no_value, found.items()))
+        if whole:
+            return found
+        given = found.each_outcome()
+        return OutcomeColumn.make(
+            self.order, (_explain_no_result(result) or next(given) for result in self.by_repeat[repeat])
+        )
+
+    def _explain_no_value(self, case: str, outcome: Outcome) -> Outcome:
+        unanswered = outcome.value is None and case in self.unanswerable
+        return outcomes.not_applicable(NO_ANSWER) if unanswered else outcome
 
     def came_back(self, spec: MetricSpec, repeat: int) -> list[CaseView]:
         """The cases of one repeat for which the system gave something."""
-        given = {
-            case: result.retrieved for case, result in self.by_repeat[repeat].items() if result.retrieved is not None
-        }
-        return [CaseView(spec, case, given[case.id], self.dataset) for case in self.asked if case.id in given]
+        return [
+            CaseView(spec, case, result.retrieved, self.dataset)
+            for case, result in zip(self.asked, self.by_repeat[repeat], strict=True)
+            if result.retrieved is not None
+        ]
 
-    def aggregate(self, spec: MetricSpec, column: Scores, per_case: PerCase) -> Aggregate:
+    def aggregate(self, spec: MetricSpec, column: Scores, per_case: OutcomeColumn) -> Aggregate:
         """One metric over the run."""
         whole = aggregate(column, self.instrument)
         compute = spec.entry.compute
@@ -425,17 +453,16 @@ class _Sheet:
         return corrected
 
     @cached_property
-    def _repeated(self) -> dict[MetricSpec, list[PerCase]]:
+    def _repeated(self) -> dict[MetricSpec, list[OutcomeColumn]]:
         return {spec: [self.each(spec, repeat) for repeat in range(self.manifest.repeats)] for spec in self.specs}
 
-    def average(self, spec: MetricSpec) -> PerCase:
+    def average(self, spec: MetricSpec) -> OutcomeColumn:
         """Over the repeats of each case."""
         repeats = self._repeated[spec]
-        return (
-            repeats[0]
-            if len(repeats) == 1
-            else {case.id: _mean([repeat[case.id] for repeat in repeats]) for case in self.asked}
-        )
+        if len(repeats) == 1:
+            return repeats[0]
+        together = zip(*(repeat.each_outcome() for repeat in repeats), strict=True)
+        return OutcomeColumn.make(self.order, map(_mean, together))
 
     def noise(self, spec: MetricSpec) -> dict[str, float]:
         """The standard deviation of each case over its repeats, where two or more were scored."""
@@ -450,35 +477,23 @@ def _units_of_case(case: Case) -> dict[str, str]:
     return {member: min(group) for group in case.equivalence.classes for member in group}
 
 
-def _measure(sheet: _Sheet, specs: Sequence[MetricSpec], results: Mapping[str, CaseResult]) -> MeasuredRun:
-    qrels: dict[str, dict[str, int]] = {}
-    run: dict[str, dict[str, float]] = {}
-    for case in sheet.asked:
-        found = results[case.id].retrieved
-        if found is None:
-            continue
-        unit_of = sheet.units[case.id]
-        qrels[case.id] = grades_by_unit(case.labels, unit_of)
-        run[case.id] = scores_of_ranking(ranking_by_unit(found.ids, unit_of))
+def _measure(sheet: _Sheet, specs: Sequence[MetricSpec], results: Sequence[CaseResult]) -> MeasuredRun:
+    came_back = [
+        (case, result.retrieved.ids)
+        for case, result in zip(sheet.asked, results, strict=True)
+        if result.retrieved is not None
+    ]
+    topics = [case.id for case, _ in came_back]
     rules = ScoringRules(level=sheet.dataset.relevance_level, depth=sheet.manifest.k)
-    return measure_mappings(qrels, run, specs, rules)
+    return measure_pairs(topics, (_pair(sheet, case, ids) for case, ids in came_back), specs, rules)
 
 
-def _outcomes(topics: Sequence[str], column: Scores, unanswerable: Collection[str]) -> PerCase:
-    """Name the missing answer as the reason where a case has no value; where it has grades nevertheless, they count."""
-    # Most outcomes of many cases are equal, and equal ones are one object. The key has the bits of a value, not the
-    # value: 0.0 and -0.0 are equal, and are written differently.
-    made: dict[tuple[int, int], Outcome] = {}
-    found: dict[str, Outcome] = {}
-    bits = zip(column.kinds.tolist(), column.values.view("int64").tolist(), strict=True)
-    for place, (topic, key) in enumerate(zip(topics, bits, strict=True)):
-        if key not in made:
-            made[key] = column.outcome(place)
-        found[topic] = made[key]
-    return {
-        topic: outcomes.not_applicable(NO_ANSWER) if outcome.value is None and topic in unanswerable else outcome
-        for topic, outcome in found.items()
-    }
+def _pair(sheet: _Sheet, case: Case, ids: Sequence[str]) -> tuple[dict[str, int], dict[str, float]]:
+    """What is judged for a case and what it retrieved, in the units that count."""
+    unit_of = sheet.units(case)
+    if not unit_of:
+        return case.labels, scores_of_ranking(ids)
+    return grades_by_unit(case.labels, unit_of), scores_of_ranking(ranking_by_unit(ids, unit_of))
 
 
 def _explain_no_result(result: CaseResult) -> Outcome | None:
@@ -522,25 +537,25 @@ def _refuse_strangers(sheet: _Sheet) -> None:
             f"{sheet.manifest.name} returned nothing for any case of {sheet.dataset.name}",
             remedy="Ask it by hand first; of a run file, compare its topics with the ids of the cases.",
         )
-    given = [identifier for result in found for identifier in result.ids]
+    given = next((result.ids[0] for result in found if result.ids), None)
     judged = {grade.document_id for case in sheet.asked for grade in case.grades}
     known = judged | sheet.dataset.by_id.keys()
-    if given and judged and not any(identifier in known for identifier in given):
+    if given is not None and judged and not any(identifier in known for result in found for identifier in result.ids):
         raise NothingMeasured(
             f"no document that {sheet.manifest.name} returned is one of {sheet.dataset.name}",
-            remedy=f"It returned {given[0]!r}, the dataset has {min(judged)!r}: make their ids the same.",
+            remedy=f"It returned {given!r}, the dataset has {min(judged)!r}: make their ids the same.",
         )
 
 
-def _refuse_undecided(sheet: _Sheet, scores: Mapping[MetricSpec, PerCase]) -> None:
+def _refuse_undecided(sheet: _Sheet, scores: Mapping[MetricSpec, OutcomeColumn]) -> None:
     """Too many results could not be placed, and no grades say anything in their place."""
     anchored = any(spec.name in OF_PASSAGES for spec in scores)
     graded = (per_case for spec, per_case in scores.items() if spec.is_ranking)
-    if anchored and not any(outcome.value is not None for per_case in graded for outcome in per_case.values()):
+    if anchored and not any(outcome.value is not None for per_case in graded for outcome in per_case.distinct):
         refuse_undecided(sheet.manifest.name, sheet.dataset, sheet.placed, find_unplaced(sheet.placed, scores))
 
 
-def _find_caveats(sheet: _Sheet, scores: Mapping[MetricSpec, PerCase]) -> list[Caveat]:
+def _find_caveats(sheet: _Sheet, scores: Mapping[MetricSpec, OutcomeColumn]) -> list[Caveat]:
     """What must be known beside the numbers, the most weighty first."""
     return [
         *caveats.case_caveats(sheet.cases),
@@ -560,16 +575,20 @@ def _ranking_caveats(sheet: _Sheet) -> list[Caveat]:
     """Of the first repeat; the others have the same questions."""
     if not sheet.measured or not any(case.grades for case in sheet.asked):
         return []
-    level = sheet.dataset.relevance_level
-    relevant = {case.id: {name for name, grade in case.labels.items() if grade >= level} for case in sheet.asked}
-    given = {case.case_id: case.retrieved for case in sheet.by_repeat[0].values() if case.retrieved is not None}
-    tied = sum(caveats.has_mixed_ties(retrieved, relevant[case]) for case, retrieved in given.items())
+    tied = sum(
+        result.retrieved is not None
+        and result.retrieved.scores is not None
+        and caveats.has_mixed_ties(result.retrieved, relevant_to(case, sheet.dataset))
+        for case, result in zip(sheet.asked, sheet.by_repeat[0], strict=True)
+    )
     rule = "here the order in which the system gave them counts"
     # What was found for a question without an answer is not relevant, judged or not: it cannot change a metric.
-    no_answer = {case.id for case in sheet.asked if not case.answerable and not relevant[case.id]}
+    no_answer = {case.id for case in sheet.asked if not case.answerable and not relevant_to(case, sheet.dataset)}
     measured = sheet.measured[0]
-    kept = [place for place, topic in enumerate(measured.topics) if topic not in no_answer]
+    if no_answer:
+        measured = measured.take([place for place, topic in enumerate(measured.topics) if topic not in no_answer])
+    given = len(sheet.measured[0].topics)
     return [
-        *(caveats.ranking_caveats(measured.take(kept), sheet.ranking_specs) if kept else []),
-        *([caveats.tie_caveat(tied, len(given), rule=rule)] if tied else []),
+        *(caveats.ranking_caveats(measured, sheet.ranking_specs) if len(measured.topics) else []),
+        *([caveats.tie_caveat(tied, given, rule=rule)] if tied else []),
     ]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import filterfalse, repeat
+from itertools import filterfalse, islice, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -147,16 +147,44 @@ def measure_mappings(
     rules: ScoringRules | None = None,
 ) -> MeasuredRun:
     """Measure rankings given as {topic: {document: score}} against {topic: {document: grade}}."""
-    topics = tuple(qrels)
+    topics, nothing = tuple(qrels), dict[str, float]()
+    measured = measure_pairs(topics, zip(qrels.values(), map(run.get, topics, repeat(nothing)), strict=True), specs, rules)
+    return replace(measured, unknown=tuple(dict.fromkeys(filterfalse(qrels.__contains__, run))))
+
+
+def measure_pairs(
+    topics: Sequence[str],
+    pairs: Iterable[tuple[Mapping[str, int], Mapping[str, float]]],
+    specs: Sequence[MetricSpec],
+    rules: ScoringRules | None = None,
+) -> MeasuredRun:
+    """Measure the judgments and results of each topic, {document: grade} and {document: score}, as they come."""
     sheet = _sheet(specs, rules or ScoringRules(), len(topics))
     keep = _ranks_needed(sheet.specs)
-    judgments, nothing = list(qrels.values()), dict[str, float]()
-    results = list(map(run.get, topics, repeat(nothing)))
-    for first, last in _spans(ranked_grades.lengths_of(results)):
-        found = ranked_grades.gather(results[first:last], judgments[first:last], topics[first:last])
-        sheet.write(np.arange(first, last), columns_of(*found, depth=sheet.rules.depth, keep=keep))
-    sheet.unknown = dict.fromkeys(filterfalse(qrels.__contains__, run))
+    measured = 0
+    for part in _batches(iter(pairs)):
+        judgments, results = zip(*part, strict=True)
+        last = measured + len(part)
+        found = ranked_grades.gather(results, judgments, topics[measured:last])
+        sheet.write(np.arange(measured, last), columns_of(*found, depth=sheet.rules.depth, keep=keep))
+        measured = last
     return _collect_scores(topics, sheet)
+
+
+def _batches(
+    pairs: Iterator[tuple[Mapping[str, int], Mapping[str, float]]],
+) -> Iterator[list[tuple[Mapping[str, int], Mapping[str, float]]]]:
+    """Consecutive topics, so many that their padded rankings make a batch."""
+    waiting: list[tuple[Mapping[str, int], Mapping[str, float]]] = []
+    while new := list(islice(pairs, _MOST_TOPICS - len(waiting))):
+        waiting += new
+        spans = list(_spans(ranked_grades.lengths_of([results for _, results in waiting])))
+        # Topics to come may belong to the last of several batches.
+        whole = spans[:-1] or spans[: len(waiting) == _MOST_TOPICS]
+        yield from (waiting[first:last] for first, last in whole)
+        waiting = waiting[whole[-1][1] if whole else 0 :]
+    for first, last in _spans(ranked_grades.lengths_of([results for _, results in waiting])):
+        yield waiting[first:last]
 
 
 def measure_batches(

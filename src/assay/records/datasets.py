@@ -206,6 +206,9 @@ class Case:
     @property
     def labels(self) -> dict[str, int]:
         """The grade of each document; where several judged one, the most trusted, then the highest."""
+        found = {grade.document_id: grade.grade for grade in self.grades}
+        if len(found) == len(self.grades):
+            return found
         ordered = sorted(self.grades, key=lambda one: (one.confidence, one.grade))
         best = {grade.document_id: grade.grade for grade in ordered}
         return {grade.document_id: best[grade.document_id] for grade in self.grades}

@@ -25,18 +25,17 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields
 from datetime import datetime
-from enum import Enum
-from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from assay.errors import AssayError, BrokenSeal, MalformedFile, RunFailed, RunNotFound
-from assay.hashing import HASH_PREFIX, content_hash
+from assay.evaluation.running.json_text import Columns, Plain, canonical_pieces, indented_pieces, plain
+from assay.hashing import HASH_PREFIX, content_hash, hash_pieces
 from assay.metrics.catalog import recall
 from assay.private_files import make_private_folder, open_new_private, open_private
 from assay.records.answers import GivenAnswer, RetrievedChunk
@@ -80,10 +79,16 @@ def check_seal(content: Mapping[str, Any], path: Path, remedy: str) -> bool:
     return True
 
 
-def seal_result(content: Mapping[str, Any], manifest: Mapping[str, Any], cases: bytes) -> dict[str, Any]:
-    """Return the content of `result.json` with a seal over it and over the files it was computed from."""
+def seal_result(
+    content: Mapping[str, Any], manifest: Mapping[str, Any], cases: str, columns: Columns | None = None
+) -> dict[str, Any]:
+    """Return the content of `result.json` with a seal over it and over the files it was computed from.
+
+    `cases` is the hash of `cases.jsonl`; `columns`, where they are given, stand for the field `per_case`.
+    """
     bare = _without_seal(content)
-    return {**bare, SEAL: ResultSeal(content_hash(bare), _manifest_hash(manifest), _bytes_hash(cases))._asdict()}
+    whole = hash_pieces(canonical_pieces(bare, columns))
+    return {**bare, SEAL: ResultSeal(whole, _manifest_hash(manifest), cases)._asdict()}
 
 
 def check_result(content: Mapping[str, Any], manifest: Mapping[str, Any], path: Path) -> bool:
@@ -101,12 +106,12 @@ def check_result(content: Mapping[str, Any], manifest: Mapping[str, Any], path: 
     return True
 
 
-def check_cases(content: Mapping[str, Any], cases: bytes, path: Path) -> None:
-    """Refuse a `cases.jsonl` with other lines than those the result was computed from."""
+def check_cases(content: Mapping[str, Any], cases: str, path: Path) -> None:
+    """Refuse a `cases.jsonl` whose hash is not that of the lines the result was computed from."""
     run = path.parent.name
     if SEAL in content:
         seal = _read_result_seal(content[SEAL], path, RUN_AGAIN.format(run=run))
-        if seal.cases != _bytes_hash(cases):
+        if seal.cases != cases:
             raise _broken(
                 path,
                 f"Run again, or take changed lines out: `assay run DATASET --resume {run}` asks those cases again.",
@@ -139,10 +144,6 @@ def _manifest_hash(manifest: Mapping[str, Any]) -> str:
     return content_hash(_without_seal(manifest))
 
 
-def _bytes_hash(content: bytes) -> str:
-    return HASH_PREFIX + hashlib.sha256(content).hexdigest()
-
-
 def _read_result_seal(found: Any, path: Path, remedy: str) -> ResultSeal:
     try:
         return ResultSeal(**found)
@@ -155,49 +156,6 @@ def _broken(path: Path, remedy: str) -> BrokenSeal:
 
 
 # --- Cases and manifests as JSON ---
-#
-# Whatever is at its default is left out, so that a line stays short and a new field changes no old line.
-
-Plain = dict[str, Any]
-
-
-_PLAIN_ALREADY = frozenset({str, int, float, bool, type(None)})
-
-
-def plain(value: Any) -> Any:
-    """A record as JSON values."""
-    return value if type(value) in _PLAIN_ALREADY else _make_plain(value)
-
-
-def _make_plain(value: Any) -> Any:
-    if (known := _fields_of(cast("Hashable", type(value)))) is not None:
-        return {
-            name: given if type(given) in _PLAIN_ALREADY else _make_plain(given)
-            for name, default in known
-            if (given := getattr(value, name)) != default
-        }
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, Mapping):
-        return {str(key): plain(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(inner) for inner in value]
-    return value
-
-
-@cache
-def _fields_of(kind: Hashable) -> tuple[tuple[str, Any], ...] | None:
-    """Return the fields of a record's class with their defaults, looked up once; None for what is not a record."""
-    if not is_dataclass(kind):
-        return None
-    return tuple((field.name, _default(field)) for field in fields(kind))
-
-
-def _default(value: Any) -> Any:
-    return value.default_factory() if value.default_factory is not MISSING else value.default
-
 
 def case_line(result: CaseResult) -> str:
     """One line, without its end. NaN never passes."""
@@ -319,12 +277,13 @@ class RunFolder:
             check_seal(found, self.manifest, "Run again, or take the file from a copy.")
         return found
 
-    def write_result(self, content: Plain) -> None:
-        """Write everything that was computed, sealed together with the manifest and the cases that are there."""
-        sealed = seal_result(content, self._manifest(), self._case_bytes())
-        # Piece by piece: as one text, the values of every case would be in memory several times.
-        encoder = json.JSONEncoder(indent=1, ensure_ascii=False, allow_nan=False)
-        write_whole(self.result, chain(encoder.iterencode(sealed), ("\n",)))
+    def write_result(self, content: Plain, columns: Columns | None = None) -> None:
+        """Write everything that was computed, sealed together with the manifest and the cases that are there.
+
+        `columns`, where they are given, stand for the field `per_case` of the content.
+        """
+        sealed = seal_result(content, self._manifest(), self._hash_cases(), columns)
+        write_whole(self.result, chain(indented_pieces(sealed, columns), ("\n",)))
 
     def read_result(self) -> Plain:
         """Everything that was computed; raises `BrokenSeal` where the file or its manifest was edited."""
@@ -339,14 +298,17 @@ class RunFolder:
 
     def check_cases(self, result: Plain) -> None:
         """Refuse cases that are not those a result was computed from."""
-        check_cases(result, self._case_bytes(), self.cases)
+        check_cases(result, self._hash_cases(), self.cases)
 
     def read_cases(self) -> tuple[CaseResult, ...]:
         """Every whole line, in the order they were written; raises `BrokenSeal` where a line was edited."""
         return tuple(self._cases())
 
-    def _case_bytes(self) -> bytes:
-        return self.cases.read_bytes() if self.cases.is_file() else b""
+    def _hash_cases(self) -> str:
+        if not self.cases.is_file():
+            return HASH_PREFIX + hashlib.sha256().hexdigest()
+        with self.cases.open("rb") as file:
+            return HASH_PREFIX + hashlib.file_digest(file, "sha256").hexdigest()
 
     def _cases(self) -> Iterator[CaseResult]:
         # Lines of version 0.1 have no seal; a manifest that has one says that its lines have them, too.
