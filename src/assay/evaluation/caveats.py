@@ -217,7 +217,7 @@ def _cold_start_caveat(cases: Sequence[CaseResult]) -> list[Caveat]:
     """The first question took far longer than the others: the system was cold."""
     timed = [case for case in cases if case.status is CaseStatus.OK and case.total_ms is not None]
     first = [case for case in timed if case.first]
-    others = latency_summary(CaseRun(total_ms=case.total_ms) for case in timed if not case.first)
+    others = latency_summary(case for case in timed if not case.first)
     slowest = max((case.total_ms or 0.0 for case in first), default=0.0)
     if others.p95 is None or others.p99 is None or slowest <= COLD * others.p95 or slowest - others.p95 < COLD_MS:
         return []

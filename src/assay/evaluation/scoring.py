@@ -10,7 +10,7 @@ from __future__ import annotations
 import statistics as plain_statistics
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, cycle, starmap
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -41,12 +41,12 @@ from assay.evaluation.running.json_text import write_columns
 from assay.evaluation.until_sure import describe_stop
 from assay.hashing import canonical_json, content_hash, hash_pieces, list_pieces
 from assay.metrics import outcomes
-from assay.metrics.aggregate import Aggregate, Instrument, Scores, aggregate, breakdown
+from assay.metrics.aggregate import Aggregate, Instrument, aggregate, break_down, group_places
 from assay.metrics.anchors import OF_PASSAGES
 from assay.metrics.catalog import FromCases, FromRun
 from assay.metrics.engine import MeasuredRun, ScoringRules, measure_pairs
 from assay.metrics.inputs import CaseView, grades_by_unit, ranking_by_unit, relevant_to, scores_of_ranking
-from assay.metrics.operations import TOTAL, failures, latency_by_stage
+from assay.metrics.operations import TOTAL, TimedCase, failures, latency_by_stage
 from assay.metrics.outcome_columns import CaseOrder, OutcomeColumn
 from assay.metrics.spec import MetricSpec
 from assay.records.datasets import Case, Dataset
@@ -231,11 +231,12 @@ def score_run(
     _refuse_strangers(sheet)
     scores = {spec: sheet.average(spec) for spec in sheet.specs}
     _refuse_undecided(sheet, scores)
-    columns = {spec: per_case.scores(spec) for spec, per_case in scores.items()}
-    runs = [_as_run(case) for case in cases]
+    found = _find_caveats(sheet, scores)
+    sheet.forget_rankings()
+    runs = [case if not case.stages else _check_stages(case) for case in cases]
     failed = failures(runs)
     rates = {"error_rate": failed.any, "timeout_rate": failed.timeout, "empty_response_rate": failed.empty}
-    aggregates = {spec: sheet.aggregate(spec, column, scores[spec]) for spec, column in columns.items()}
+    aggregates = {spec: sheet.aggregate(spec, per_case) for spec, per_case in scores.items()}
     latency = latency_by_stage(runs)
     result = RunResult(
         manifest=manifest,
@@ -243,14 +244,14 @@ def score_run(
         scores=scores,
         noise={spec: sheet.noise(spec) for spec in sheet.specs} if manifest.repeats > 1 else {},
         aggregates=aggregates,
-        breakdowns=_breakdowns(sheet, columns),
+        breakdowns=_breakdowns(sheet, scores),
         latency=latency,
         rates=rates,
         floors=floors_of(dataset),
         caveats=(
             *_describe_test(manifest, scores),
             *caveats.bounds_caveat(aggregates),
-            *_find_caveats(sheet, scores),
+            *found,
             *cluster_caveat(manifest.clusters, len(manifest.case_ids)),
             *caveats.latency_caveats(sheet.cases, latency.get(TOTAL)),
         ),
@@ -287,8 +288,7 @@ def measure_further(dataset: Dataset, result: RunResult, specs: Sequence[MetricS
     """Measure metrics that a finished run was not asked for, as if it had been."""
     manifest = replace(result.manifest, metrics=tuple(map(str, specs)))
     sheet = _Sheet(dataset, manifest, result.cases)
-    scores = {spec: sheet.average(spec) for spec in specs}
-    return {spec: sheet.aggregate(spec, scores[spec].scores(spec), scores[spec]) for spec in specs}
+    return {spec: sheet.aggregate(spec, sheet.average(spec)) for spec in specs}
 
 
 def result_hash(cases: Iterable[CaseResult], scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> str:
@@ -398,6 +398,10 @@ class _Sheet:
         wanted = tuple(dict.fromkeys([*specs, *caveats.extra_specs(specs)]))
         return [_measure(self, wanted, results) for results in self.by_repeat] if specs else []
 
+    def forget_rankings(self) -> None:
+        """Free what was measured: it takes more memory than the outcomes made of it."""
+        self.__dict__.pop("measured", None)
+
     @cached_property
     def unanswerable(self) -> frozenset[str]:
         return frozenset(case.id for case in self.asked if not case.answerable)
@@ -443,9 +447,9 @@ class _Sheet:
             if result.retrieved is not None
         ]
 
-    def aggregate(self, spec: MetricSpec, column: Scores, per_case: OutcomeColumn) -> Aggregate:
+    def aggregate(self, spec: MetricSpec, per_case: OutcomeColumn) -> Aggregate:
         """One metric over the run."""
-        whole = aggregate(column, self.instrument)
+        whole = aggregate(per_case.scores(spec), self.instrument)
         compute = spec.entry.compute
         if not isinstance(compute, FromCases):
             return whole
@@ -478,14 +482,16 @@ def _units_of_case(case: Case) -> dict[str, str]:
 
 
 def _measure(sheet: _Sheet, specs: Sequence[MetricSpec], results: Sequence[CaseResult]) -> MeasuredRun:
-    came_back = [
-        (case, result.retrieved.ids)
+    topics = sheet.order.ids
+    if any(result.retrieved is None for result in results):
+        topics = [result.case_id for result in results if result.retrieved is not None]
+    pairs = (
+        _pair(sheet, case, result.retrieved.ids)
         for case, result in zip(sheet.asked, results, strict=True)
         if result.retrieved is not None
-    ]
-    topics = [case.id for case, _ in came_back]
+    )
     rules = ScoringRules(level=sheet.dataset.relevance_level, depth=sheet.manifest.k)
-    return measure_pairs(topics, (_pair(sheet, case, ids) for case, ids in came_back), specs, rules)
+    return measure_pairs(topics, pairs, specs, rules)
 
 
 def _pair(sheet: _Sheet, case: Case, ids: Sequence[str]) -> tuple[dict[str, int], dict[str, float]]:
@@ -509,24 +515,22 @@ def _mean(repeats: Sequence[Outcome]) -> Outcome:
 
 
 def _breakdowns(
-    sheet: _Sheet, columns: Mapping[MetricSpec, Scores]
+    sheet: _Sheet, scores: Mapping[MetricSpec, OutcomeColumn]
 ) -> dict[str, dict[str, dict[MetricSpec, Aggregate]]]:
     found: dict[str, dict[str, dict[MetricSpec, Aggregate]]] = {}
-    labels = {label: [of(case) for case in sheet.asked] for label, of in BREAKDOWNS.items()}
-    labels["tier"] = [leading_tier(case, sheet.dataset) for case in sheet.asked]
-    for label, given in labels.items():
+    for label, of in {**BREAKDOWNS, "tier": partial(leading_tier, dataset=sheet.dataset)}.items():
+        given = [of(case) for case in sheet.asked]
         if not any(given) or (label in _CONTRASTS and len(set(given)) == 1):
             continue
-        parts = found.setdefault(label, {})
-        for spec, column in columns.items():
-            for value, part in breakdown(column, given, sheet.instrument).items():
+        parts, members = found.setdefault(label, {}), group_places(given)
+        for spec, per_case in scores.items():
+            for value, part in break_down(per_case.scores(spec), members, sheet.instrument).items():
                 parts.setdefault(value, {})[spec] = part
     return found
 
 
-def _as_run(result: CaseResult) -> CaseRun:
-    stages = {} if result.retrieved is None else result.retrieved.stages
-    return CaseRun(status=result.status, total_ms=result.total_ms, stages=stages)
+def _check_stages(result: CaseResult) -> TimedCase:
+    return CaseRun(status=result.status, total_ms=result.total_ms, stages=result.stages)
 
 
 def _refuse_strangers(sheet: _Sheet) -> None:

@@ -260,6 +260,11 @@ class Dataset:
         return {document.id: document for document in self.documents}
 
     @cached_property
+    def has_tiers(self) -> bool:
+        """Whether some document is more or less important than others."""
+        return any(document.tier is not Tier.NORMAL for document in self.documents)
+
+    @cached_property
     def corpus_hash(self) -> str:
         """Hash of the documents, independent of their order."""
         return hash_pieces(_write_hashes(self.documents))
@@ -287,6 +292,8 @@ def _write_canonical(value: Any) -> str:
     kind = type(value)
     if kind is str:
         return encode_basestring(value)
+    if kind is int:
+        return repr(value)
     if (known := _hashed_fields(cast("Hashable", kind))) is not None:
         read, names, defaults = known
         given = zip(names, read(value), defaults, strict=True)

@@ -331,8 +331,17 @@ class CaseResult:
         require(self, values.count, "repeat")
         allow(self, values.count, "tries")
         require(self, one_of(CaseStatus), "status")
-        allow(self, values.finite, "total_ms", "cost")
+        allow(self, _amount, "total_ms")
+        allow(self, values.finite, "cost")
         require(self, values.text, "error")
+
+    @property
+    def stages(self) -> Mapping[str, float]:
+        """Milliseconds by stage, as the system reports them."""
+        return _NO_STAGES if self.retrieved is None else self.retrieved.stages
+
+
+_NO_STAGES: Mapping[str, float] = {}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
