@@ -233,7 +233,7 @@ def score_run(
     _refuse_undecided(sheet, scores)
     found = _find_caveats(sheet, scores)
     sheet.forget_rankings()
-    runs = [case if not case.stages else _check_stages(case) for case in cases]
+    runs = [_check_times(case) for case in cases]
     failed = failures(runs)
     rates = {"error_rate": failed.any, "timeout_rate": failed.timeout, "empty_response_rate": failed.empty}
     aggregates = {spec: sheet.aggregate(spec, per_case) for spec, per_case in scores.items()}
@@ -529,7 +529,10 @@ def _breakdowns(
     return found
 
 
-def _check_stages(result: CaseResult) -> TimedCase:
+def _check_times(result: CaseResult) -> TimedCase:
+    """The case itself where its times need no check: millions of records would be made for nothing."""
+    if not result.stages and (result.total_ms or 0.0) >= 0.0:
+        return result
     return CaseRun(status=result.status, total_ms=result.total_ms, stages=result.stages)
 
 

@@ -331,8 +331,7 @@ class CaseResult:
         require(self, values.count, "repeat")
         allow(self, values.count, "tries")
         require(self, one_of(CaseStatus), "status")
-        allow(self, _amount, "total_ms")
-        allow(self, values.finite, "cost")
+        allow(self, values.finite, "total_ms", "cost")
         require(self, values.text, "error")
 
     @property
