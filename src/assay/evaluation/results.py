@@ -19,14 +19,14 @@ from assay.evaluation import frames
 from assay.evaluation.caveats import seal_caveat
 from assay.evaluation.run_catalogue import keep_entry, make_entry
 from assay.evaluation.run_metrics import RUN_AREAS, RUN_GENERATION, RUN_JUDGING, RUN_UNITS
-from assay.evaluation.running.files import SEAL, RunFolder, manifest_json
+from assay.evaluation.running.files import SEAL, RunFolder, manifest_json, read_manifest
 from assay.evaluation.running.json_text import PER_CASE, Plain, plain
 from assay.formats.trec import write_trec_run
 from assay.metrics.aggregate import Aggregate, metric_values
 from assay.metrics.anchors import UNPLACED
 from assay.metrics.catalog import Better, FromRun, recall
 from assay.metrics.inputs import LatencySummary, RunFacts, scores_of_ranking
-from assay.metrics.outcome_columns import OutcomeColumn
+from assay.metrics.outcome_columns import NumberedCases, OutcomeColumn
 from assay.metrics.spec import MetricSpec
 from assay.records.evaluations import CaseResult, CaseStatus, Cause, Outcome, OutcomeKind, Rate, RunManifest
 from assay.records.run_results import (
@@ -366,13 +366,17 @@ def _limit(limit: float | None) -> str:
 def load_run(folder: Path) -> RunResult:
     """Read a finished run from its folder; raises `BrokenSeal` where one of its files was edited."""
     files = RunFolder(folder)
-    manifest, found = files.read_manifest(), files.read_result()
+    written = files.load_manifest()
+    manifest = read_manifest(written)
+    lines = files.read_result_lines(written)
+    found = files.read_result() if lines is None else lines.content
+    per_case = found[PER_CASE] if lines is None else lines.columns
     files.check_cases(found)
-    recall(found["per_case"], manifest.own_metrics)
+    recall(per_case, manifest.own_metrics)
     return RunResult(
         manifest=manifest,
-        cases=with_skipped(manifest, files.read_cases()),
-        scores=_scores(found["per_case"]),
+        cases=with_skipped(manifest, files.iterate_cases(written)),
+        scores=_scores(per_case),
         noise={MetricSpec.parse(name): dict(cases) for name, cases in found["noise"].items()},
         aggregates={MetricSpec.parse(name): read_aggregate(aggregate) for name, aggregate in found["metrics"].items()},
         breakdowns={label: _parts(parts) for label, parts in found["breakdowns"].items()},
@@ -443,6 +447,10 @@ def _scores(found: Mapping[str, Mapping[str, Plain]]) -> dict[MetricSpec, PerCas
     made: dict[int, Outcome] = {}
     scores: dict[MetricSpec, PerCase] = {}
     for name, cases in found.items():
+        if isinstance(cases, NumberedCases):
+            column = OutcomeColumn(cases.order, cases.numbers, list(map(_outcome, cases.distinct)))
+            scores[MetricSpec.parse(name)] = column
+            continue
         for outcome in cases.values():
             if id(outcome) not in made:
                 made[id(outcome)] = _outcome(outcome)

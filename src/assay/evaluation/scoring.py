@@ -430,7 +430,7 @@ class _Sheet:
             found = OutcomeColumn.make(found.order, starmap(self._explain_no_value, found.items()))
         if whole:
             return found
-        given = found.each_outcome()
+        given = found.each()
         return OutcomeColumn.make(
             self.order, (_explain_no_result(result) or next(given) for result in self.by_repeat[repeat])
         )
@@ -465,7 +465,7 @@ class _Sheet:
         repeats = self._repeated[spec]
         if len(repeats) == 1:
             return repeats[0]
-        together = zip(*(repeat.each_outcome() for repeat in repeats), strict=True)
+        together = zip(*(repeat.each() for repeat in repeats), strict=True)
         return OutcomeColumn.make(self.order, map(_mean, together))
 
     def noise(self, spec: MetricSpec) -> dict[str, float]:

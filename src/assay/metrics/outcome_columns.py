@@ -41,14 +41,69 @@ class CaseOrder:
         return np.array(sorted(range(len(self.ids)), key=self.ids.__getitem__), dtype=np.int64)
 
 
-class OutcomeColumn(Mapping[str, Outcome]):
-    """What became of each case under one metric."""
+class NumberedCases(Mapping[str, Thing]):
+    """Something of each case, where many cases have the same."""
 
-    def __init__(self, order: CaseOrder, numbers: NDArray[np.int32], distinct: Sequence[Outcome]) -> None:
+    def __init__(self, order: CaseOrder, numbers: NDArray[np.int32], distinct: Sequence[Thing]) -> None:
         self.order = order
+        self.numbers = numbers
+        """For each case, the place in `distinct` of what it has."""
         self.distinct = distinct
-        """Every outcome that some case has, once."""
-        self._numbers = numbers
+        """What some case has, once."""
+
+    def write(self, text: Callable[[Thing], str], *, by_id: bool = False) -> Iterator[tuple[str, str]]:
+        """Each case with the text of what it has, in the order of the cases or of their ids."""
+        texts = list(map(text, self.distinct))
+        ids = self.order.ids
+        if not by_id:
+            yield from zip(ids, _pick(texts, self.numbers), strict=True)
+            return
+        places = self.order.sorted_places
+        for start in range(0, len(places), _PART):
+            part = places[start : start + _PART]
+            yield from zip(map(ids.__getitem__, part.tolist()), _pick(texts, self.numbers[part]), strict=True)
+
+    def __getitem__(self, case: str) -> Thing:
+        return self.distinct[self.numbers[self.order.places[case]]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.order.ids)
+
+    def __len__(self) -> int:
+        return len(self.order.ids)
+
+    def values(self) -> ValuesView[Thing]:
+        """What the cases have, in their order."""
+        return _Values(self)
+
+    def items(self) -> ItemsView[str, Thing]:
+        """The cases with what they have, in order."""
+        return _Items(self)
+
+    def each(self) -> Iterator[Thing]:
+        """What the cases have, one by one."""
+        return _pick(self.distinct, self.numbers)
+
+
+# Both read by place: by id it would take a table of all ids first.
+
+
+class _Values(ValuesView[Thing]):
+    _mapping: NumberedCases[Thing]
+
+    def __iter__(self) -> Iterator[Thing]:
+        return self._mapping.each()
+
+
+class _Items(ItemsView[str, Thing]):
+    _mapping: NumberedCases[Thing]
+
+    def __iter__(self) -> Iterator[tuple[str, Thing]]:
+        return zip(self._mapping, self._mapping.each(), strict=True)
+
+
+class OutcomeColumn(NumberedCases[Outcome]):
+    """What became of each case under one metric."""
 
     @staticmethod
     def make(order: CaseOrder, outcomes: Iterable[Outcome]) -> OutcomeColumn:
@@ -77,57 +132,7 @@ class OutcomeColumn(Mapping[str, Outcome]):
         """The values and kinds of all cases."""
         values = np.array([0.0 if one.value is None else one.value for one in self.distinct], dtype=np.float64)
         kinds = np.array([KIND_NUMBER[one.kind] for one in self.distinct], dtype=np.uint8)
-        return Scores(spec=spec, values=values[self._numbers], kinds=kinds[self._numbers])
-
-    def write(self, text: Callable[[Outcome], str], *, by_id: bool = False) -> Iterator[tuple[str, str]]:
-        """Each case with the text of its outcome, in the order of the cases or of their ids."""
-        texts = list(map(text, self.distinct))
-        ids = self.order.ids
-        if not by_id:
-            yield from zip(ids, _pick(texts, self._numbers), strict=True)
-            return
-        places = self.order.sorted_places
-        for start in range(0, len(places), _PART):
-            part = places[start : start + _PART]
-            yield from zip(map(ids.__getitem__, part.tolist()), _pick(texts, self._numbers[part]), strict=True)
-
-    def __getitem__(self, case: str) -> Outcome:
-        return self.distinct[self._numbers[self.order.places[case]]]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.order.ids)
-
-    def __len__(self) -> int:
-        return len(self.order.ids)
-
-    def values(self) -> ValuesView[Outcome]:
-        """The outcomes in the order of the cases."""
-        return _Outcomes(self)
-
-    def items(self) -> ItemsView[str, Outcome]:
-        """The cases with their outcomes, in order."""
-        return _CasesAndOutcomes(self)
-
-    def each_outcome(self) -> Iterator[Outcome]:
-        """The outcomes one by one."""
-        return _pick(self.distinct, self._numbers)
-
-
-# Both read outcomes by place: by id it would take a table of all ids first.
-
-
-class _Outcomes(ValuesView[Outcome]):
-    _mapping: OutcomeColumn
-
-    def __iter__(self) -> Iterator[Outcome]:
-        return self._mapping.each_outcome()
-
-
-class _CasesAndOutcomes(ItemsView[str, Outcome]):
-    _mapping: OutcomeColumn
-
-    def __iter__(self) -> Iterator[tuple[str, Outcome]]:
-        return zip(self._mapping, self._mapping.each_outcome(), strict=True)
+        return Scores(spec=spec, values=values[self.numbers], kinds=kinds[self.numbers])
 
 
 def distinct_outcomes(per_case: Mapping[str, Outcome]) -> Collection[Outcome]:

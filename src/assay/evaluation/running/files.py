@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from assay.errors import AssayError, BrokenSeal, MalformedFile, RunFailed, RunNotFound
 from assay.evaluation.running.json_text import Columns, Plain, canonical_pieces, indented_pieces, plain
+from assay.evaluation.running.result_reading import ResultLines, read_lines
 from assay.hashing import HASH_PREFIX, content_hash, hash_pieces
 from assay.metrics.catalog import recall
 from assay.private_files import make_private_folder, open_new_private, open_private
@@ -91,7 +92,9 @@ def seal_result(
     return {**bare, SEAL: ResultSeal(whole, _manifest_hash(manifest), cases)._asdict()}
 
 
-def check_result(content: Mapping[str, Any], manifest: Mapping[str, Any], path: Path) -> bool:
+def check_result(
+    content: Mapping[str, Any], manifest: Mapping[str, Any], path: Path, columns: Columns | None = None
+) -> bool:
     """Refuse a `result.json` that was edited or belongs to another manifest; return whether it has a seal at all."""
     remedy = RUN_AGAIN.format(run=path.parent.name)
     if SEAL not in content:
@@ -99,7 +102,7 @@ def check_result(content: Mapping[str, Any], manifest: Mapping[str, Any], path: 
             raise _broken(path, remedy)
         return False
     seal = _read_result_seal(content[SEAL], path, remedy)
-    if seal.result != content_hash(_without_seal(content)):
+    if seal.result != hash_pieces(canonical_pieces(_without_seal(content), columns)):
         raise _broken(path, remedy)
     if seal.manifest != _manifest_hash(manifest):
         raise _broken(path.with_name("manifest.json"), "Run again, or take the file from a copy.")
@@ -267,9 +270,10 @@ class RunFolder:
 
     def read_manifest(self, *, checked: bool = True) -> RunManifest:
         """The manifest of the run; raises `BrokenSeal` where the file was edited, unless only its name is needed."""
-        return read_manifest(self._manifest(checked=checked))
+        return read_manifest(self.load_manifest(checked=checked))
 
-    def _manifest(self, *, checked: bool = True) -> Plain:
+    def load_manifest(self, *, checked: bool = True) -> Plain:
+        """The same as JSON values."""
         if not self.manifest.is_file():
             raise RunNotFound(f"{self.path} holds no run", remedy="Give the folder that holds manifest.json.")
         found: Plain = _json(self.manifest)
@@ -282,19 +286,31 @@ class RunFolder:
 
         `columns`, where they are given, stand for the field `per_case` of the content.
         """
-        sealed = seal_result(content, self._manifest(), self._hash_cases(), columns)
+        sealed = seal_result(content, self.load_manifest(), self._hash_cases(), columns)
         write_whole(self.result, chain(indented_pieces(sealed, columns), ("\n",)))
 
     def read_result(self) -> Plain:
         """Everything that was computed; raises `BrokenSeal` where the file or its manifest was edited."""
-        if not self.result.is_file():
+        self._refuse_unfinished()
+        found: Plain = _json(self.result, share_outcomes())
+        check_result(found, self.load_manifest(), self.result)
+        return found
+
+    def read_result_lines(self, manifest: Plain) -> ResultLines | None:
+        """The same with the outcomes in columns; None: the file does not have the layout that Assay writes."""
+        self._refuse_unfinished()
+        with naming_the_file(self.result), self.result.open("rb") as file:
+            found = read_lines(file, manifest["case_ids"])
+        if found is not None:
+            check_result(found.content, manifest, self.result, found.columns)
+        return found
+
+    def _refuse_unfinished(self) -> None:
+        if not self.finished:
             raise RunNotFound(
                 f"the run in {self.path} was not finished",
                 remedy=f"Finish it: assay run DATASET --resume {self.path.name}.",
             )
-        found: Plain = _json(self.result, share_outcomes())
-        check_result(found, self._manifest(), self.result)
-        return found
 
     def check_cases(self, result: Plain) -> None:
         """Refuse cases that are not those a result was computed from."""
@@ -302,7 +318,7 @@ class RunFolder:
 
     def read_cases(self) -> tuple[CaseResult, ...]:
         """Every whole line, in the order they were written; raises `BrokenSeal` where a line was edited."""
-        return tuple(self._cases())
+        return tuple(self.iterate_cases(self.load_manifest() if self.manifest.is_file() else {}))
 
     def _hash_cases(self) -> str:
         if not self.cases.is_file():
@@ -310,9 +326,10 @@ class RunFolder:
         with self.cases.open("rb") as file:
             return HASH_PREFIX + hashlib.file_digest(file, "sha256").hexdigest()
 
-    def _cases(self) -> Iterator[CaseResult]:
+    def iterate_cases(self, manifest: Plain) -> Iterator[CaseResult]:
+        """The same one by one."""
         # Lines of version 0.1 have no seal; a manifest that has one says that its lines have them, too.
-        demanded = self.manifest.is_file() and SEAL in self._manifest()
+        demanded = SEAL in manifest
         for number, line in enumerate(self._lines(), start=1):
             if (intact := check_line(line)) is False or (intact is None and demanded):
                 raise BrokenSeal(

@@ -16,8 +16,7 @@ from json.encoder import encode_basestring
 from typing import Any, NamedTuple, cast
 
 from assay.hashing import canonical_json
-from assay.metrics.outcome_columns import OutcomeColumn
-from assay.records.evaluations import Outcome
+from assay.metrics.outcome_columns import NumberedCases
 
 # --- Records as JSON values ---
 #
@@ -70,7 +69,7 @@ def _default(value: Any) -> Any:
 
 PER_CASE = "per_case"
 """The field of a result with the outcomes of every case, by metric."""
-Columns = Mapping[str, OutcomeColumn]
+Columns = Mapping[str, NumberedCases[Any]]
 """The outcomes of every case, by metric."""
 _INDENTED = json.JSONEncoder(indent=1, ensure_ascii=False, allow_nan=False)
 
@@ -103,7 +102,7 @@ def canonical_pieces(content: Plain, columns: Columns | None = None) -> Iterator
     return _nest(((name, write(name)) for name in sorted(content)), _CANONICAL)
 
 
-def write_columns(columns: Columns, write: Callable[[Outcome], str]) -> Iterator[str]:
+def write_columns(columns: Columns, write: Callable[[Any], str]) -> Iterator[str]:
     """The canonical JSON of outcomes by metric and case, each written as `write` gives it."""
     members = ((metric, _join(columns[metric].write(write, by_id=True), _CANONICAL)) for metric in sorted(columns))
     return _nest(members, _CANONICAL)
@@ -120,8 +119,8 @@ def indented_pieces(content: Plain, columns: Columns | None = None) -> Iterator[
     return _nest(((name, write(name)) for name in content), _indent(0))
 
 
-def _indent_outcomes(column: OutcomeColumn) -> Iterator[str]:
-    def write(outcome: Outcome) -> str:
+def _indent_outcomes(column: NumberedCases[Any]) -> Iterator[str]:
+    def write(outcome: Any) -> str:
         return "".join(_shift(_INDENTED.iterencode(plain(outcome)), 3))
 
     return _join(column.write(write), _indent(2))
