@@ -328,9 +328,12 @@ def _keep_freed_memory() -> None:
 
 def _collect_scores(topics: Sequence[str], sheet: _Sheet) -> MeasuredRun:
     absent = np.flatnonzero(sheet.retrieved == 0).tolist()
+    kinds = np.full(len(sheet.retrieved), SCORED, dtype=np.uint8)
+    if sheet.rules.absent == Absent.SKIP:
+        kinds[absent] = KIND_NUMBER[OutcomeKind.SKIPPED]
     return MeasuredRun(
         topics=topics,
-        scores={spec: _scores(sheet, row, spec) for row, spec in enumerate(sheet.specs)},
+        scores={spec: _scores(sheet, row, spec, kinds) for row, spec in enumerate(sheet.specs)},
         retrieved=sheet.retrieved,
         judged_results=sheet.judged_results,
         absent=tuple(topics[place] for place in absent),
@@ -342,10 +345,9 @@ def _collect_scores(topics: Sequence[str], sheet: _Sheet) -> MeasuredRun:
     )
 
 
-def _scores(sheet: _Sheet, row: int, spec: MetricSpec) -> Scores:
-    kinds = np.full(len(sheet.retrieved), SCORED, dtype=np.uint8)
-    if sheet.rules.absent == Absent.SKIP:
-        kinds[sheet.retrieved == 0] = KIND_NUMBER[OutcomeKind.SKIPPED]
-    if spec.name == "judged" or spec.parameter("vacuous") == "skip":
-        kinds[sheet.vacuous[row]] = KIND_NUMBER[OutcomeKind.NOT_APPLICABLE]
+def _scores(sheet: _Sheet, row: int, spec: MetricSpec, kinds: NDArray[np.uint8]) -> Scores:
+    """One metric; most metrics share the kinds, which nobody may change."""
+    skips = spec.name == "judged" or spec.parameter("vacuous") == "skip"
+    if skips and sheet.vacuous[row].any():
+        kinds = np.where(sheet.vacuous[row], KIND_NUMBER[OutcomeKind.NOT_APPLICABLE], kinds)
     return Scores(spec=spec, values=sheet.values[row], kinds=kinds)

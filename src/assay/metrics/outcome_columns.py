@@ -122,10 +122,12 @@ class OutcomeColumn(NumberedCases[Outcome]):
     @staticmethod
     def of_scores(order: CaseOrder, scores: Scores) -> OutcomeColumn:
         """The outcomes of a column of values."""
-        values = np.where(scores.scored, scores.values, 0.0)
         # By the bits of a value: 0.0 and -0.0 are equal, and are written differently.
-        _, numbers = np.unique(values.view(np.int64), return_inverse=True)
-        _, first, numbers = np.unique(numbers * len(KINDS) + scores.kinds, return_index=True, return_inverse=True)
+        keys = scores.values.view(np.int64)
+        if not scores.scored.all():
+            _, numbers = np.unique(np.where(scores.scored, keys, 0), return_inverse=True)
+            keys = numbers * len(KINDS) + scores.kinds
+        _, first, numbers = np.unique(keys, return_index=True, return_inverse=True)
         return OutcomeColumn(order, numbers.astype(np.int32), [scores.outcome(place) for place in first.tolist()])
 
     def scores(self, spec: MetricSpec) -> Scores:
