@@ -59,7 +59,7 @@ class Nothing(System):
 def made(cases: int) -> Dataset:
     """Documents and cases without meaning."""
     documents = tuple(Document(id=f"d{number}", text=f"text {number}") for number in range(100))
-    # Cases share grades and categories: with grades of their own, a million cases take 2 GB before anything is measured.
+    # Cases share grades and categories: with grades of their own, a million cases take 2 GB before the run.
     grades = [
         tuple(Grade(document_id=f"d{(first + step) % 100}", grade=step % 4) for step in range(10))
         for first in range(100)

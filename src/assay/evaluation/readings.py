@@ -109,6 +109,7 @@ class Reading:
 def reading_of(run: RunResult, queries: Mapping[str, str] | None = None) -> Reading:
     """A finished run, read; `queries` are the texts of its cases, which a run does not keep."""
     manifest = run.manifest
+    endings: dict[tuple[CaseStatus, ...], tuple[CaseStatus, ...]] = {}
     given: dict[str, list[CaseResult]] = {}
     for result in run.cases:
         given.setdefault(result.case_id, []).append(result)
@@ -123,7 +124,10 @@ def reading_of(run: RunResult, queries: Mapping[str, str] | None = None) -> Read
         outcomes={str(spec): cases for spec, cases in run.scores.items()},
         of_run={str(spec): found.value for spec, found in run.run_metrics.items() if found.value is not None},
         noise={str(spec): dict(cases) for spec, cases in run.noise.items()},
-        statuses={case: tuple(result.status for result in results) for case, results in given.items()},
+        statuses={
+            case: endings.setdefault(ended := tuple(result.status for result in results), ended)
+            for case, results in given.items()
+        },
         times={case: times for case, results in given.items() if (times := _times(results))},
         waited={case: waited for case, results in given.items() if (waited := _waiting_times(results))},
         lists={case: listed for case, results in given.items() if (listed := _first_list(results)) is not None},

@@ -54,7 +54,7 @@ from assay.records.evaluations import CaseRun, CaseStatus, Outcome
 from assay.records.run_results import Caveat, CaveatKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from assay.records.answers import GivenAnswer
     from assay.records.datasets import Case, Dataset, Document

@@ -39,6 +39,10 @@ _MOST_TOPICS = 1 << 14
 """Topics in one batch."""
 
 
+_Pair = tuple[Mapping[str, int], Mapping[str, float]]
+"""The judgments and the results of a topic."""
+
+
 class ScatteredTopics(Exception):
     """A topic came back after its batch was measured."""
 
@@ -148,13 +152,14 @@ def measure_mappings(
 ) -> MeasuredRun:
     """Measure rankings given as {topic: {document: score}} against {topic: {document: grade}}."""
     topics, nothing = tuple(qrels), dict[str, float]()
-    measured = measure_pairs(topics, zip(qrels.values(), map(run.get, topics, repeat(nothing)), strict=True), specs, rules)
+    pairs = zip(qrels.values(), map(run.get, topics, repeat(nothing)), strict=True)
+    measured = measure_pairs(topics, pairs, specs, rules)
     return replace(measured, unknown=tuple(dict.fromkeys(filterfalse(qrels.__contains__, run))))
 
 
 def measure_pairs(
     topics: Sequence[str],
-    pairs: Iterable[tuple[Mapping[str, int], Mapping[str, float]]],
+    pairs: Iterable[_Pair],
     specs: Sequence[MetricSpec],
     rules: ScoringRules | None = None,
 ) -> MeasuredRun:
@@ -171,11 +176,9 @@ def measure_pairs(
     return _collect_scores(topics, sheet)
 
 
-def _batches(
-    pairs: Iterator[tuple[Mapping[str, int], Mapping[str, float]]],
-) -> Iterator[list[tuple[Mapping[str, int], Mapping[str, float]]]]:
+def _batches(pairs: Iterator[_Pair]) -> Iterator[list[_Pair]]:
     """Consecutive topics, so many that their padded rankings make a batch."""
-    waiting: list[tuple[Mapping[str, int], Mapping[str, float]]] = []
+    waiting: list[_Pair] = []
     while new := list(islice(pairs, _MOST_TOPICS - len(waiting))):
         waiting += new
         spans = list(_spans(ranked_grades.lengths_of([results for _, results in waiting])))

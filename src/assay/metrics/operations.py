@@ -28,14 +28,19 @@ FAILED = frozenset({CaseStatus.ERROR, *_TIMEOUT, *_EMPTY})
 
 
 class TimedCase(Protocol):
-    """A case with how it ended and how long it took."""
+    """A case that has a latency: a `CaseRun` or a `CaseResult`."""
 
     @property
-    def status(self) -> CaseStatus: ...
+    def status(self) -> CaseStatus:
+        """How it ended."""
+
     @property
-    def total_ms(self) -> float | None: ...
+    def total_ms(self) -> float | None:
+        """How long it took."""
+
     @property
-    def stages(self) -> Mapping[str, float]: ...
+    def stages(self) -> Mapping[str, float]:
+        """How long each stage took, in milliseconds."""
 
 
 def latency(run: TimedCase, stage: str = TOTAL) -> Outcome:

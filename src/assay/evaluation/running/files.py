@@ -160,6 +160,7 @@ def _broken(path: Path, remedy: str) -> BrokenSeal:
 
 # --- Cases and manifests as JSON ---
 
+
 def case_line(result: CaseResult) -> str:
     """One line, without its end. NaN never passes."""
     return _LINE_ENCODER.encode(plain(result))
@@ -291,26 +292,23 @@ class RunFolder:
 
     def read_result(self) -> Plain:
         """Everything that was computed; raises `BrokenSeal` where the file or its manifest was edited."""
-        self._refuse_unfinished()
-        found: Plain = _json(self.result, share_outcomes())
-        check_result(found, self.load_manifest(), self.result)
-        return found
-
-    def read_result_lines(self, manifest: Plain) -> ResultLines | None:
-        """The same with the outcomes in columns; None: the file does not have the layout that Assay writes."""
-        self._refuse_unfinished()
-        with naming_the_file(self.result), self.result.open("rb") as file:
-            found = read_lines(file, manifest["case_ids"])
-        if found is not None:
-            check_result(found.content, manifest, self.result, found.columns)
-        return found
-
-    def _refuse_unfinished(self) -> None:
         if not self.finished:
             raise RunNotFound(
                 f"the run in {self.path} was not finished",
                 remedy=f"Finish it: assay run DATASET --resume {self.path.name}.",
             )
+        found: Plain = _json(self.result, share_outcomes())
+        check_result(found, self.load_manifest(), self.result)
+        return found
+
+    def read_result_lines(self, manifest: Plain) -> ResultLines | None:
+        """The same with the outcomes in columns; None: the file cannot be read so, and `read_result` says more."""
+        found = None
+        with suppress(OSError), self.result.open("rb") as file:
+            found = read_lines(file, manifest["case_ids"])
+        if found is not None:
+            check_result(found.content, manifest, self.result, found.columns)
+        return found
 
     def check_cases(self, result: Plain) -> None:
         """Refuse cases that are not those a result was computed from."""
@@ -491,7 +489,7 @@ class Journal:
 
     def load_cases(self) -> tuple[CaseResult, ...]:
         """What is there already."""
-        return self._files.read_cases()
+        return self._files.read_cases() if self._whole else ()
 
     def add(self, result: CaseResult) -> None:
         """Keep a case. A disk that is full leaves the file as it was before the line."""

@@ -1,4 +1,4 @@
-"""Read `result.json` line by line, as Assay writes it, so that the outcomes of millions of cases become columns at once.
+"""Read `result.json` line by line, as Assay writes it: the outcomes of millions of cases become columns at once.
 
     content, columns = read_lines(lines, case_ids)
 
@@ -32,8 +32,8 @@ class ResultLines(NamedTuple):
     """The outcomes of the cases by metric, as JSON values."""
 
 
-class _OtherLayoutError(Exception):
-    pass
+class _OtherLayout(Exception):
+    """A line is not what Assay writes there."""
 
 
 def read_lines(lines: Iterable[bytes], case_ids: Sequence[str]) -> ResultLines | None:
@@ -48,9 +48,10 @@ def read_lines(lines: Iterable[bytes], case_ids: Sequence[str]) -> ResultLines |
                 line = f' "{PER_CASE}": {{}},\n'.encode()  # noqa: PLW2901 - what stands for all the lines just read
             rest.append(line)
         content = json.loads(b"".join(rest))
-    except (_OtherLayoutError, ValueError):
+    except (_OtherLayout, ValueError, TypeError):
         return None
-    return ResultLines(content, columns) if columns and content.get(PER_CASE) == {} else None
+    whole = columns and isinstance(content, dict) and content.get(PER_CASE) == {}
+    return ResultLines(content, columns) if whole else None
 
 
 def _read_metrics(lines: Iterator[bytes], order: CaseOrder) -> Iterator[tuple[str, NumberedCases[Any]]]:
@@ -58,19 +59,19 @@ def _read_metrics(lines: Iterator[bytes], order: CaseOrder) -> Iterator[tuple[st
     while more:
         line = next(lines, b"")
         if not (line.startswith(b'  "') and line.endswith(b": {\n")) or line in seen:
-            raise _OtherLayoutError
+            raise _OtherLayout
         seen.add(line)
         yield json.loads(line[2:-4]), _read_cases(lines, order)
         more = _is_followed(lines, b"  }")
     if not _is_followed(lines, b" }"):
-        raise _OtherLayoutError
+        raise _OtherLayout
 
 
 def _is_followed(lines: Iterator[bytes], end: bytes) -> bool:
     """Whether another member follows the object that ends here."""
     line = next(lines, b"").rstrip(b"\n")
     if line.removesuffix(b",") != end:
-        raise _OtherLayoutError
+        raise _OtherLayout
     return line.endswith(b",")
 
 
@@ -80,11 +81,11 @@ def _read_cases(lines: Iterator[bytes], order: CaseOrder) -> NumberedCases[Any]:
     last = len(order.ids) - 1
     for place, case in enumerate(order.ids):
         if next(lines, b"") != f"   {encode_basestring(case)}: {{\n".encode():
-            raise _OtherLayoutError
+            raise _OtherLayout
         body = b""
         while (line := next(lines, b"   }\n")) not in _CASE_END:
             body += line
         if line != _CASE_END[place == last]:
-            raise _OtherLayoutError
+            raise _OtherLayout
         numbers.append(known.setdefault(body, len(known)))
     return NumberedCases(order, np.array(numbers, dtype=np.int32), [json.loads(b"{" + body + b"}") for body in known])

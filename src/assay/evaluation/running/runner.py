@@ -227,15 +227,15 @@ class _Loop:
         clock = self._running.clock
         with nullcontext() if folder is None else Journal(folder, clock=clock) as journal:
             earlier = () if journal is None else self._load_earlier(journal)
-            done, count = sort_by_repeat(earlier), len(earlier)
+            done, before = sort_by_repeat(earlier), len(earlier)
             if folder is not None and any(self._left(done)):
                 # What was computed from fewer cases is no longer this run's result.
                 RunFolder(folder).result.unlink(missing_ok=True)
             executor = self._running.executor
-            progress = None if folder is None else ProgressFile(folder, before=count, total=self._total, clock=clock)
+            progress = None if folder is None else ProgressFile(folder, before=before, total=self._total, clock=clock)
             try:
                 with closing(executor.run(self._within_budget(self._left(done)), self._work.job)) as given:
-                    for count, result in enumerate(self._until_away(self._count(given)), start=count + 1):
+                    for count, result in enumerate(self._until_away(self._count(given)), start=before + 1):
                         if journal is not None:
                             journal.add(result)
                         done[result.repeat][result.case_id] = result
