@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 from assay.evaluation.judged_scores import without_spent
@@ -16,6 +17,7 @@ from assay.evaluation.results import RunResult
 from assay.metrics.catalog import Better
 from assay.metrics.inputs import LatencySummary, mean
 from assay.metrics.operations import FailureCounts, failures, latency_summary
+from assay.metrics.outcome_columns import OutcomeColumn
 from assay.metrics.spec import MetricSpec
 from assay.records.evaluations import CaseResult, CaseRun, CaseStatus, Outcome
 from assay.records.run_results import Caveat, Difference
@@ -79,7 +81,8 @@ class Reading:
     def values(self, metric: str) -> dict[str, float]:
         """The cases that have a value, sorted."""
         found = self.outcomes.get(metric, {})
-        return {case: value for case in sorted(found) if (value := found[case].value) is not None}
+        ordered = found.by_id() if isinstance(found, OutcomeColumn) else sorted(found.items(), key=itemgetter(0))
+        return {case: outcome.value for case, outcome in ordered if outcome.value is not None}
 
     def mean(self, metric: str) -> float | None:
         """Over the cases that have a value; None when none has."""

@@ -53,15 +53,16 @@ class NumberedCases(Mapping[str, Thing]):
 
     def write(self, text: Callable[[Thing], str], *, by_id: bool = False) -> Iterator[tuple[str, str]]:
         """Each case with the text of what it has, in the order of the cases or of their ids."""
-        texts = list(map(text, self.distinct))
-        ids = self.order.ids
-        if not by_id:
-            yield from zip(ids, _pick(texts, self.numbers), strict=True)
-            return
+        written = NumberedCases(self.order, self.numbers, list(map(text, self.distinct)))
+        return written.by_id() if by_id else iter(written.items())
+
+    def by_id(self) -> Iterator[tuple[str, Thing]]:
+        """The cases with what they have, in the order of their ids."""
         places = self.order.sorted_places
         for start in range(0, len(places), _PART):
             part = places[start : start + _PART]
-            yield from zip(map(ids.__getitem__, part.tolist()), _pick(texts, self.numbers[part]), strict=True)
+            cases = map(self.order.ids.__getitem__, part.tolist())
+            yield from zip(cases, _pick(self.distinct, self.numbers[part]), strict=True)
 
     def __getitem__(self, case: str) -> Thing:
         return self.distinct[self.numbers[self.order.places[case]]]

@@ -176,9 +176,13 @@ def read_case(found: Plain) -> CaseResult:
     return CaseResult(**{**known, "retrieved": None if retrieved is None else _read_retrieved(retrieved)})
 
 
+_NOTHING: Plain = {}
+"""One for all cases; nobody may change it."""
+
+
 def _read_retrieved(found: Plain) -> Retrieved:
     # The same documents come back in many cases: each id is in memory once.
-    known: Plain = {**found, "ids": tuple(map(sys.intern, found["ids"]))}
+    known: Plain = {"outdated": _NOTHING, "stages": _NOTHING, **found, "ids": tuple(map(sys.intern, found["ids"]))}
     for name in ("pinned", "notes", "scores"):
         if name in known:
             known[name] = tuple(known[name])
