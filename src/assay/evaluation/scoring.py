@@ -518,7 +518,9 @@ def _breakdowns(
     sheet: _Sheet, scores: Mapping[MetricSpec, OutcomeColumn]
 ) -> dict[str, dict[str, dict[MetricSpec, Aggregate]]]:
     found: dict[str, dict[str, dict[MetricSpec, Aggregate]]] = {}
-    for label, of in {**BREAKDOWNS, "tier": partial(leading_tier, dataset=sheet.dataset)}.items():
+    labels = dict(BREAKDOWNS)
+    labels["tier"] = partial(leading_tier, dataset=sheet.dataset)
+    for label, of in labels.items():
         given = [of(case) for case in sheet.asked]
         if not any(given) or (label in _CONTRASTS and len(set(given)) == 1):
             continue

@@ -65,7 +65,7 @@ class NumberedCases(Mapping[str, Thing]):
             yield from zip(cases, _pick(self.distinct, self.numbers[part]), strict=True)
 
     def __getitem__(self, case: str) -> Thing:
-        return self.distinct[self.numbers[self.order.places[case]]]
+        return self.distinct[int(self.numbers[self.order.places[case]])]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.order.ids)
