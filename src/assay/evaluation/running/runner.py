@@ -116,17 +116,13 @@ def run(
         running.on_start(manifest, folder)
     terms = Terms(k=manifest.k, timeout_s=options.timeout_s, known=dataset.by_id.keys(), asking=options.asking)
     begun = running.clock.monotonic()
-    cases = _run_cases(dataset, manifest, _job(dataset, system, terms, running), running, folder)
+    done = _Loop(dataset, manifest, _job(dataset, system, terms, running), running).results(folder)
     elapsed = None if running.resume is not None else running.clock.monotonic() - begun
+    cases = put_in_order(manifest, done)
+    del done  # the tables of millions of cases would stay while they are scored
     scored = score_run(dataset, manifest, cases, elapsed_s=elapsed)
     result = _with_budget_caveat(scored, running.budget)
     return result if folder is None else result.save_result(folder)
-
-
-def _run_cases(
-    dataset: Dataset, manifest: RunManifest, work: _CaseJob, running: Running, folder: Path | None
-) -> tuple[CaseResult, ...]:
-    return put_in_order(manifest, _Loop(dataset, manifest, work, running).results(folder))
 
 
 def _job(dataset: Dataset, system: System, terms: Terms, running: Running) -> _CaseJob:
