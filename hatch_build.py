@@ -1,4 +1,4 @@
-"""Pack bundled datasets, the style sheet and scripts into the wheel: much smaller there, plain in the repository."""
+"""Pack bundled datasets, style sheet, scripts and pages into the wheel: much smaller there, plain in the repository."""
 
 from __future__ import annotations
 
@@ -16,8 +16,12 @@ PACKED = (
     "presentation/assets/*",
     "server/demo_replies.json",
     "server/pages/assets/*.js",
+    "server/pages/templates/*.html",
 )
-"""Files that `assay.regular_files.read_packaged_text` reads; `pyproject.toml` leaves the plain ones out."""
+"""Files that `assay.regular_files.read_packaged_text` and `assay.presentation.templates` read.
+
+`pyproject.toml` leaves the plain ones out.
+"""
 
 
 class PackDatasets(BuildHookInterface[Any]):

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import BadValue
-from assay.hashing import HASH_PREFIX, bucket, canonical_json, content_hash
+from assay.hashing import HASH_PREFIX, bucket, canonical_json, content_hash, hash_pieces, list_pieces
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 json_values = st.recursive(
@@ -139,3 +139,10 @@ def test_buckets_are_filled_evenly_and_salts_are_independent() -> None:
 def test_identity_and_salt_cannot_be_confused() -> None:
     pairs = [(bucket(f"x{number}", "ab"), bucket(f"bx{number}", "a")) for number in range(50)]
     assert any(one != two for one, two in pairs)
+
+
+@given(st.lists(json_values, max_size=5))
+def test_a_list_in_pieces_has_the_hash_of_the_whole(values: list[Any]) -> None:
+    pieces = list(list_pieces(map(canonical_json, values)))
+    assert "".join(pieces) == canonical_json(values)
+    assert hash_pieces(pieces) == content_hash(values)

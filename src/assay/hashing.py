@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from assay.errors import BadValue
@@ -30,7 +31,24 @@ def canonical_json(value: Any) -> str:
 
 def content_hash(value: Any) -> str:
     """The tagged hash of a value's canonical JSON."""
-    return HASH_PREFIX + hashlib.sha256(canonical_json(value).encode()).hexdigest()
+    return hash_pieces([canonical_json(value)])
+
+
+def hash_pieces(pieces: Iterable[str]) -> str:
+    """The tagged hash of a text that comes in pieces: of a large canonical JSON, never all of it is in memory."""
+    found = hashlib.sha256()
+    for piece in pieces:
+        found.update(piece.encode())
+    return HASH_PREFIX + found.hexdigest()
+
+
+def list_pieces(texts: Iterable[str]) -> Iterator[str]:
+    """The canonical JSON of a list in pieces, from the texts of its members."""
+    before = "["
+    for text in texts:
+        yield before + text
+        before = ","
+    yield "[]" if before == "[" else "]"
 
 
 def bucket(identity: str, salt: str) -> int:

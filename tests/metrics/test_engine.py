@@ -7,6 +7,7 @@ import pytest
 from tests.metrics.cases import over, whole
 
 from assay.errors import BadValue
+from assay.metrics import engine
 from assay.metrics.engine import (
     BATCH_CELLS,
     MeasuredRun,
@@ -14,6 +15,7 @@ from assay.metrics.engine import (
     ScoringRules,
     measure_batches,
     measure_mappings,
+    measure_pairs,
 )
 from assay.metrics.ranked_grades import find, without_repeats
 from assay.metrics.spec import MetricSpec, parse_specs
@@ -103,6 +105,23 @@ def test_one_long_ranking_among_short_ones_is_not_padded_to_all() -> None:
     by_batch = measure_batches(table(qrels), [batch(parts)], SPECS)
     assert same(by_batch, measure_mappings(qrels, run, SPECS))
     assert by_batch.scores[MetricSpec.parse("mrr")].values[:2].tolist() == [1 / 6, 0.5]
+
+
+@pytest.mark.parametrize("most", [1, 3, 16, 40])
+def test_topics_that_come_one_by_one_are_batched_as_those_in_memory(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lengths differ, so that batches end at the most topics, at the most results, and at the end."""
+    monkeypatch.setattr(engine, "_MOST_TOPICS", most)
+    monkeypatch.setattr(engine, "BATCH_CELLS", 100)
+    lengths = [int(length) for length in np.random.default_rng(most).integers(0, 60, size=40)]
+    pairs = [({"d1": 1}, {f"d{place}": float(-place) for place in range(length)}) for length in lengths]
+    expected = list(engine._spans(np.array(lengths)))
+    ends = np.cumsum([len(part) for part in engine._batches(iter(pairs))]).tolist()
+    assert ends == [last for _, last in expected]
+    topics = [f"q{place}" for place in range(len(pairs))]
+    alone = [measure_mappings({"q": judged}, {"q": found}, SPECS) for judged, found in pairs]
+    measured = measure_pairs(topics, iter(pairs), SPECS)
+    for spec in SPECS:
+        assert measured.scores[spec].values.tolist() == [float(one.scores[spec].values[0]) for one in alone]
 
 
 def test_queries_on_one_side_only_are_named() -> None:

@@ -36,6 +36,7 @@ def test_a_packed_dataset_holds_the_text_of_every_document(wheel: Path, name: st
         "presentation/assets/assay.css",
         "server/demo_replies.json",
         "server/pages/assets/frame.js",
+        "server/pages/templates/overview.html",
     ],
 )
 def test_other_files_are_packed_as_they_are(wheel: Path, name: str) -> None:

@@ -50,6 +50,11 @@ def test_whatever_moves_a_number_moves_the_hash(changed: Dataset) -> None:
     assert changed.content_hash != DATASET.content_hash
 
 
+def test_the_hash_is_the_one_that_stored_runs_have() -> None:
+    assert DATASET.corpus_hash == "sha256:24d5f0c5cf4afd2dc9910bfddd745c733079c8b3810736c92086218d817e22ab"
+    assert DATASET.content_hash == "sha256:fb68ab9f66fdbbb92591f347526760cd5a6ddcfabffa3198e13d7fc207647424"
+
+
 def test_words_about_a_dataset_do_not() -> None:
     told = replace(
         DATASET,

@@ -36,6 +36,16 @@ def test_a_list_comes_back_as_it_was_given_and_is_timed() -> None:
     assert (found.retrieved.ids, found.retrieved.notes) == (("pool", "sauna"), ())
 
 
+def test_a_list_that_needs_no_change_is_not_copied() -> None:
+    """Systems that give the same list often have it in memory once."""
+    given = Retrieved(ids=("pool", "sauna"), scores=(2.0, 1.0))
+    assert ask(Given(lambda _: given)).retrieved is given
+    longer = Retrieved(ids=("pool", "sauna", "pool"))
+    found = ask(Given(lambda _: longer)).retrieved
+    assert found is not None
+    assert found.ids == ("pool", "sauna")
+
+
 def raising(problem: BaseException) -> Any:
     def act(_: object) -> None:
         raise problem

@@ -20,6 +20,7 @@ from assay.metrics.aggregate import Aggregate
 from assay.metrics.engine import MeasuredRun
 from assay.metrics.inputs import LatencySummary
 from assay.metrics.operations import latency_summary
+from assay.metrics.outcome_columns import distinct_outcomes
 from assay.metrics.spec import MetricSpec
 from assay.records.evaluations import (
     VECTOR_SEARCH,
@@ -48,6 +49,7 @@ FEWEST_RISES = 20
 """Neighbours with rising grades that are needed before the grades can look backward."""
 BACKWARD = 0.8
 """The share of neighbours with different grades that must rise."""
+_UNDECIDED = (OutcomeKind.NOT_APPLICABLE, OutcomeKind.JUDGE_FAILED)
 _NOT_ANSWERED = (OutcomeKind.SKIPPED, OutcomeKind.SYSTEM_FAILED)
 _FEW = 5
 _COUNTED = re.compile(r"(\d+) (.*?)(, such as .*)?")
@@ -215,7 +217,7 @@ def _cold_start_caveat(cases: Sequence[CaseResult]) -> list[Caveat]:
     """The first question took far longer than the others: the system was cold."""
     timed = [case for case in cases if case.status is CaseStatus.OK and case.total_ms is not None]
     first = [case for case in timed if case.first]
-    others = latency_summary(CaseRun(total_ms=case.total_ms) for case in timed if not case.first)
+    others = latency_summary(case for case in timed if not case.first)
     slowest = max((case.total_ms or 0.0 for case in first), default=0.0)
     if others.p95 is None or others.p99 is None or slowest <= COLD * others.p95 or slowest - others.p95 < COLD_MS:
         return []
@@ -304,7 +306,7 @@ def find_untold(scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> dict[Metr
     """Metrics that no case could compute because the system does not report what they need, with that reason."""
     found = {}
     for spec, per_case in scores.items():
-        asked = [outcome for outcome in per_case.values() if outcome.kind not in _NOT_ANSWERED]
+        asked = [outcome for outcome in distinct_outcomes(per_case) if outcome.kind not in _NOT_ANSWERED]
         reasons = {(outcome.reason, outcome.cause) for outcome in asked}
         if len(reasons) == 1 and asked[0].cause is Cause.UNTOLD:
             found[spec] = asked[0].reason
@@ -330,10 +332,10 @@ def missing_value_caveats(scores: Mapping[MetricSpec, Mapping[str, Outcome]]) ->
     found: dict[tuple[OutcomeKind, str, Cause | None], tuple[set[str], dict[str, None]]] = {}
     untold = find_untold(scores)
     for spec, per_case in scores.items():
-        if spec in untold:
+        if spec in untold or not any(outcome.kind in _UNDECIDED for outcome in distinct_outcomes(per_case)):
             continue
         for case, outcome in per_case.items():
-            if outcome.kind in (OutcomeKind.NOT_APPLICABLE, OutcomeKind.JUDGE_FAILED):
+            if outcome.kind in _UNDECIDED:
                 reason = outcome.reason or "nothing relevant to find"
                 cases, specs = found.setdefault((outcome.kind, reason, outcome.cause), (set(), {}))
                 cases.add(case)

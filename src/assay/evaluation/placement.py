@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from assay.errors import NothingMeasured
 from assay.metrics.anchors import is_unplaced
+from assay.metrics.outcome_columns import distinct_outcomes
 from assay.records.answers import GoldSupport, PlacedChunk, RetrievedChunk, Spot
 from assay.records.heading_path import SEPARATOR, lies_under
 from assay.records.run_results import Caveat, CaveatKind
@@ -538,9 +539,11 @@ def placement_caveat(found: Unplaced) -> Caveat:
 
 
 def _count_undecided(metric: str, per_case: Mapping[str, Outcome]) -> tuple[str, int, int, float] | None:
+    if not any(map(is_unplaced, distinct_outcomes(per_case))):
+        return None
     values = [outcome.value for outcome in per_case.values() if outcome.value is not None]
     cases = sum(map(is_unplaced, per_case.values()))
-    return (metric, cases, cases + len(values), sum(values)) if cases else None
+    return (metric, cases, cases + len(values), sum(values))
 
 
 def refuse_undecided(name: str, dataset: Dataset, results: Iterable[CaseResult], found: Unplaced | None) -> None:

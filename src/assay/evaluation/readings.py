@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 from assay.evaluation.judged_scores import without_spent
@@ -16,6 +17,7 @@ from assay.evaluation.results import RunResult
 from assay.metrics.catalog import Better
 from assay.metrics.inputs import LatencySummary, mean
 from assay.metrics.operations import FailureCounts, failures, latency_summary
+from assay.metrics.outcome_columns import OutcomeColumn
 from assay.metrics.spec import MetricSpec
 from assay.records.evaluations import CaseResult, CaseRun, CaseStatus, Outcome
 from assay.records.run_results import Caveat, Difference
@@ -79,7 +81,8 @@ class Reading:
     def values(self, metric: str) -> dict[str, float]:
         """The cases that have a value, sorted."""
         found = self.outcomes.get(metric, {})
-        return {case: value for case in sorted(found) if (value := found[case].value) is not None}
+        ordered = found.by_id() if isinstance(found, OutcomeColumn) else sorted(found.items(), key=itemgetter(0))
+        return {case: outcome.value for case, outcome in ordered if outcome.value is not None}
 
     def mean(self, metric: str) -> float | None:
         """Over the cases that have a value; None when none has."""
@@ -109,6 +112,7 @@ class Reading:
 def reading_of(run: RunResult, queries: Mapping[str, str] | None = None) -> Reading:
     """A finished run, read; `queries` are the texts of its cases, which a run does not keep."""
     manifest = run.manifest
+    endings: dict[tuple[CaseStatus, ...], tuple[CaseStatus, ...]] = {}
     given: dict[str, list[CaseResult]] = {}
     for result in run.cases:
         given.setdefault(result.case_id, []).append(result)
@@ -123,7 +127,10 @@ def reading_of(run: RunResult, queries: Mapping[str, str] | None = None) -> Read
         outcomes={str(spec): cases for spec, cases in run.scores.items()},
         of_run={str(spec): found.value for spec, found in run.run_metrics.items() if found.value is not None},
         noise={str(spec): dict(cases) for spec, cases in run.noise.items()},
-        statuses={case: tuple(result.status for result in results) for case, results in given.items()},
+        statuses={
+            case: endings.setdefault(ended := tuple(result.status for result in results), ended)
+            for case, results in given.items()
+        },
         times={case: times for case, results in given.items() if (times := _times(results))},
         waited={case: waited for case, results in given.items() if (waited := _waiting_times(results))},
         lists={case: listed for case, results in given.items() if (listed := _first_list(results)) is not None},

@@ -7,8 +7,8 @@ writes them. Cases that were never tried are `skipped` here and have no line, so
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,14 +17,16 @@ from typing import Any
 from assay.errors import UnknownMetric
 from assay.evaluation import frames
 from assay.evaluation.caveats import seal_caveat
-from assay.evaluation.run_catalogue import keep_entry
+from assay.evaluation.run_catalogue import keep_entry, make_entry
 from assay.evaluation.run_metrics import RUN_AREAS, RUN_GENERATION, RUN_JUDGING, RUN_UNITS
-from assay.evaluation.running.files import SEAL, Plain, RunFolder, manifest_json, plain
+from assay.evaluation.running.files import SEAL, RunFolder, manifest_json, read_manifest
+from assay.evaluation.running.json_text import PER_CASE, Plain, plain
 from assay.formats.trec import write_trec_run
 from assay.metrics.aggregate import Aggregate, metric_values
 from assay.metrics.anchors import UNPLACED
 from assay.metrics.catalog import Better, FromRun, recall
 from assay.metrics.inputs import LatencySummary, RunFacts, scores_of_ranking
+from assay.metrics.outcome_columns import NumberedCases, OutcomeColumn
 from assay.metrics.spec import MetricSpec
 from assay.records.evaluations import CaseResult, CaseStatus, Cause, Outcome, OutcomeKind, Rate, RunManifest
 from assay.records.run_results import (
@@ -179,12 +181,16 @@ class RunResult:
 
     def as_json(self) -> Plain:
         """Everything but the cases' own results, as `result.json` holds it."""
+        return {**self._content(), PER_CASE: {str(spec): _outcomes_json(cases) for spec, cases in self.scores.items()}}
+
+    def _content(self) -> Plain:
+        """The same with an empty place for the outcomes of the cases."""
         return {
             "run_id": self.run_id,
             "name": self.name,
             "manifest": manifest_json(self.manifest),
             "metrics": {str(spec): aggregate.as_json() for spec, aggregate in self.aggregates.items()},
-            "per_case": {str(spec): _outcomes_json(cases) for spec, cases in self.scores.items()},
+            PER_CASE: {},
             "noise": {str(spec): dict(cases) for spec, cases in self.noise.items()},
             "breakdowns": {label: _parts_json(parts) for label, parts in self.breakdowns.items()},
             "latency": {stage: latency_json(latency) for stage, latency in self.latency.items()},
@@ -230,8 +236,9 @@ class RunResult:
     def save_result(self, folder: Path) -> RunResult:
         """Write `result.json` beside a manifest and cases that are there already, and seal all three."""
         files = RunFolder(folder)
-        files.write_result(self.as_json())
-        keep_entry(files)
+        content = self._content()
+        files.write_result(content, {str(spec): OutcomeColumn.of(cases) for spec, cases in self.scores.items()})
+        keep_entry(files, make_entry(self.manifest, content))
         return replace(self, folder=folder, sealed=True)
 
     def write_trec(self, path: str | Path, *, repeat: int = 0) -> None:
@@ -359,13 +366,17 @@ def _limit(limit: float | None) -> str:
 def load_run(folder: Path) -> RunResult:
     """Read a finished run from its folder; raises `BrokenSeal` where one of its files was edited."""
     files = RunFolder(folder)
-    manifest, found = files.read_manifest(), files.read_result()
+    written = files.load_manifest()
+    manifest = read_manifest(written)
+    lines = files.read_result_lines(written)
+    found = files.read_result() if lines is None else lines.content
+    per_case = found[PER_CASE] if lines is None else lines.columns
     files.check_cases(found)
-    recall(found["per_case"], manifest.own_metrics)
+    recall(per_case, manifest.own_metrics)
     return RunResult(
         manifest=manifest,
-        cases=with_skipped(manifest, files.read_cases()),
-        scores=_scores(found["per_case"]),
+        cases=with_skipped(manifest, files.iterate_cases(written)),
+        scores=_scores(per_case),
         noise={MetricSpec.parse(name): dict(cases) for name, cases in found["noise"].items()},
         aggregates={MetricSpec.parse(name): read_aggregate(aggregate) for name, aggregate in found["metrics"].items()},
         breakdowns={label: _parts(parts) for label, parts in found["breakdowns"].items()},
@@ -386,16 +397,30 @@ def _caveats(found: Plain, name: str) -> tuple[Caveat, ...]:
     return written if SEAL in found else (seal_caveat(f"the run {name}"), *written)
 
 
-def with_skipped(manifest: RunManifest, cases: tuple[CaseResult, ...]) -> tuple[CaseResult, ...]:
-    """Every case of every repeat in the manifest's order, the first line of each; without one it was never tried."""
-    done: dict[tuple[str, int], CaseResult] = {}
+ByRepeat = defaultdict[int, dict[str, CaseResult]]
+"""What became of each case, by repeat, then by case."""
+
+
+def sort_by_repeat(cases: Iterable[CaseResult]) -> ByRepeat:
+    """The first line of each case."""
+    done: ByRepeat = defaultdict(dict)
     for case in cases:
-        done.setdefault((case.case_id, case.repeat), case)
+        done[case.repeat].setdefault(case.case_id, case)
+    return done
+
+
+def put_in_order(manifest: RunManifest, done: ByRepeat) -> tuple[CaseResult, ...]:
+    """Every case of every repeat in the manifest's order; without a line it was never tried."""
     return tuple(
-        done.get((case_id, repeat)) or CaseResult(case_id=case_id, repeat=repeat, status=CaseStatus.SKIPPED)
+        done[repeat].get(case_id) or CaseResult(case_id=case_id, repeat=repeat, status=CaseStatus.SKIPPED)
         for repeat in range(manifest.repeats)
         for case_id in manifest.case_ids
     )
+
+
+def with_skipped(manifest: RunManifest, cases: Iterable[CaseResult]) -> tuple[CaseResult, ...]:
+    """The first line of every case of every repeat, in the manifest's order."""
+    return put_in_order(manifest, sort_by_repeat(cases))
 
 
 def _outcomes_json(cases: PerCase) -> Plain:
@@ -422,6 +447,10 @@ def _scores(found: Mapping[str, Mapping[str, Plain]]) -> dict[MetricSpec, PerCas
     made: dict[int, Outcome] = {}
     scores: dict[MetricSpec, PerCase] = {}
     for name, cases in found.items():
+        if isinstance(cases, NumberedCases):
+            column = OutcomeColumn(cases.order, cases.numbers, list(map(_outcome, cases.distinct)))
+            scores[MetricSpec.parse(name)] = column
+            continue
         for outcome in cases.values():
             if id(outcome) not in made:
                 made[id(outcome)] = _outcome(outcome)

@@ -125,9 +125,12 @@ class RunCatalogue:
         _write(folder / FILE, {"version": VERSION, "runs": runs})
 
 
-def keep_entry(run: RunFolder) -> None:
-    """Write down what lists show of a run whose result was just stored, so that no list has to read the run."""
-    stamp, entry = _stamp(run), read_entry(run)
+def keep_entry(run: RunFolder, entry: RunEntry | None = None) -> None:
+    """Write down what lists show of a run whose result was just stored, so that no list has to read the run.
+
+    Without an `entry` the run is read once.
+    """
+    stamp, entry = _stamp(run), entry or read_entry(run)
     if entry is not None:
         _write(run.path / ENTRY_FILE, add_seal({"version": VERSION, "stamp": stamp, "entry": _plain(entry)}))
 
@@ -161,6 +164,13 @@ def read_entry(folder: RunFolder) -> RunEntry | None:
         manifest, result, edited = folder.read_manifest(checked=False), None, True
     except AssayError:
         return None
+    return make_entry(manifest, result, finished=folder.finished, edited=edited)
+
+
+def make_entry(
+    manifest: RunManifest, result: Mapping[str, Any] | None, *, finished: bool = True, edited: bool = False
+) -> RunEntry:
+    """The entry of a run; `result` is the content of its `result.json`, None where that is missing or was edited."""
     metrics = {} if result is None else result["metrics"]
     caveats: Iterable[object] = () if result is None else result.get("caveats", ())
     return RunEntry(
@@ -171,7 +181,7 @@ def read_entry(folder: RunFolder) -> RunEntry | None:
         system=manifest.system,
         started_at=manifest.started_at,
         cases=len(manifest.case_ids),
-        finished=folder.finished,
+        finished=finished,
         commit=manifest.commit,
         tags=manifest.tags,
         edited=edited,

@@ -147,7 +147,7 @@ def channel_metrics(dataset: Dataset) -> str:
 
 def leading_tier(case: Case, dataset: Dataset) -> str:
     """The most important tier among what is relevant to a case; empty where nothing is, or where tiers are not used."""
-    if all(document.tier is Tier.NORMAL for document in dataset.documents):
+    if not dataset.has_tiers:
         return ""
     tiers = {dataset.by_id[document].tier for document in relevant_to(case, dataset) if document in dataset.by_id}
     return next((tier.value for tier in Tier if tier in tiers), "")

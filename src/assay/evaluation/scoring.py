@@ -10,7 +10,9 @@ from __future__ import annotations
 import statistics as plain_statistics
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import chain, cycle, starmap
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from assay.errors import NothingMeasured
@@ -25,7 +27,7 @@ from assay.evaluation.placement import (
     placement_caveat,
     refuse_undecided,
 )
-from assay.evaluation.results import RunResult
+from assay.evaluation.results import RunResult, sort_by_repeat
 from assay.evaluation.run_metrics import (
     NEEDS_ANSWER,
     NEEDS_CITATIONS,
@@ -35,22 +37,24 @@ from assay.evaluation.run_metrics import (
     floors_of,
     leading_tier,
 )
+from assay.evaluation.running.json_text import write_columns
 from assay.evaluation.until_sure import describe_stop
-from assay.hashing import content_hash
+from assay.hashing import canonical_json, content_hash, hash_pieces, list_pieces
 from assay.metrics import outcomes
-from assay.metrics.aggregate import Aggregate, Instrument, Scores, aggregate, breakdown, scores_of
+from assay.metrics.aggregate import Aggregate, Instrument, aggregate, break_down, group_places
 from assay.metrics.anchors import OF_PASSAGES
 from assay.metrics.catalog import FromCases, FromRun
-from assay.metrics.engine import MeasuredRun, ScoringRules, measure_mappings
-from assay.metrics.inputs import CaseView, grades_by_unit, ranking_by_unit, scores_of_ranking
-from assay.metrics.operations import TOTAL, failures, latency_by_stage
+from assay.metrics.engine import MeasuredRun, ScoringRules, measure_pairs
+from assay.metrics.inputs import CaseView, grades_by_unit, ranking_by_unit, relevant_to, scores_of_ranking
+from assay.metrics.operations import TOTAL, TimedCase, failures, latency_by_stage
+from assay.metrics.outcome_columns import CaseOrder, OutcomeColumn
 from assay.metrics.spec import MetricSpec
 from assay.records.datasets import Case, Dataset
 from assay.records.evaluations import CaseRun, CaseStatus, Outcome
 from assay.records.run_results import Caveat, CaveatKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from assay.records.answers import GivenAnswer
     from assay.records.datasets import Case, Dataset, Document
@@ -69,9 +73,9 @@ TAG = "cluster:"
 def clusters_of(cases: Sequence[Case]) -> dict[str, str]:
     """The cluster of each case that shares one with another; empty: all cases stand alone."""
     in_conversations = any(case.history for case in cases)
-    labels = {case.id: _label(case, in_conversations=in_conversations) for case in cases}
-    sizes = Counter(labels.values())
-    return {case: label for case, label in labels.items() if label and sizes[label] > 1}
+    keys = [_cluster_key(case, in_conversations=in_conversations) for case in cases]
+    sizes = Counter(keys)
+    return {case.id: _label(key) for case, key in zip(cases, keys, strict=True) if sizes[key] > 1}
 
 
 def cluster_caveat(clusters: Mapping[str, str], cases: int) -> list[Caveat]:
@@ -93,18 +97,26 @@ def cluster_caveat(clusters: Mapping[str, str], cases: int) -> list[Caveat]:
     ]
 
 
-def _label(case: Case, *, in_conversations: bool) -> str:
+_CONVERSATION, _QUESTION = "conversation ", "question "
+
+
+def _cluster_key(case: Case, *, in_conversations: bool) -> str:
+    """What cases of one cluster share: its label, with the words themselves where the label has their hash."""
     tagged = next((tag for tag in case.tags if tag.startswith(TAG)), "")
     if tagged:
         return tagged
     if case.session is not None:
         return f"session {case.session.session_id}"
     # A conversation is known by the words it begins with: every later question has them in its history.
-    begins = case.history[0].text if case.history else case.query
     if in_conversations:
-        return f"conversation {content_hash(begins)[-16:]}"
+        return _CONVERSATION + (case.history[0].text if case.history else case.query)
     # The same words again are the same question: thirty copies of it tell no more than one.
-    return f"question {content_hash(' '.join(case.query.casefold().split()))[-16:]}"
+    return _QUESTION + " ".join(case.query.casefold().split())
+
+
+def _label(key: str) -> str:
+    start = next((start for start in (_CONVERSATION, _QUESTION) if key.startswith(start)), "")
+    return f"{start}{content_hash(key.removeprefix(start))[-16:]}" if start else key
 
 
 # --- Caveats about the dataset's labels ---
@@ -184,7 +196,6 @@ def copy_caveats(results: Sequence[CaseResult], units: Mapping[str, Mapping[str,
 # `system_failed` under every metric, one that was not tried is `skipped`: neither is 0 and neither is dropped. With
 # repeats a case's value is the mean of the repeats that were scored, and how much they vary is kept beside it.
 
-PerCase = dict[str, Outcome]
 NO_ANSWER = "the question has no answer among the documents"
 LAST_TURN = 6
 """From this question of a conversation on, questions are counted together."""
@@ -220,11 +231,12 @@ def score_run(
     _refuse_strangers(sheet)
     scores = {spec: sheet.average(spec) for spec in sheet.specs}
     _refuse_undecided(sheet, scores)
-    columns = {spec: scores_of(spec, per_case.values()) for spec, per_case in scores.items()}
-    runs = [_as_run(case) for case in cases]
+    found = _find_caveats(sheet, scores)
+    sheet.forget_rankings()
+    runs = [_check_times(case) for case in cases]
     failed = failures(runs)
     rates = {"error_rate": failed.any, "timeout_rate": failed.timeout, "empty_response_rate": failed.empty}
-    aggregates = {spec: sheet.aggregate(spec, column, scores[spec]) for spec, column in columns.items()}
+    aggregates = {spec: sheet.aggregate(spec, per_case) for spec, per_case in scores.items()}
     latency = latency_by_stage(runs)
     result = RunResult(
         manifest=manifest,
@@ -232,14 +244,14 @@ def score_run(
         scores=scores,
         noise={spec: sheet.noise(spec) for spec in sheet.specs} if manifest.repeats > 1 else {},
         aggregates=aggregates,
-        breakdowns=_breakdowns(sheet, columns),
+        breakdowns=_breakdowns(sheet, scores),
         latency=latency,
         rates=rates,
         floors=floors_of(dataset),
         caveats=(
             *_describe_test(manifest, scores),
             *caveats.bounds_caveat(aggregates),
-            *_find_caveats(sheet, scores),
+            *found,
             *cluster_caveat(manifest.clusters, len(manifest.case_ids)),
             *caveats.latency_caveats(sheet.cases, latency.get(TOTAL)),
         ),
@@ -249,7 +261,7 @@ def score_run(
     return replace(result, caveats=(*result.caveats, *caveats.run_metric_caveats(result.run_metrics)))
 
 
-def _describe_test(manifest: RunManifest, scores: Mapping[MetricSpec, PerCase]) -> list[Caveat]:
+def _describe_test(manifest: RunManifest, scores: Mapping[MetricSpec, OutcomeColumn]) -> list[Caveat]:
     """Say what the run's sequential test decided, where it has one."""
     if not manifest.until_sure:
         return []
@@ -276,21 +288,20 @@ def measure_further(dataset: Dataset, result: RunResult, specs: Sequence[MetricS
     """Measure metrics that a finished run was not asked for, as if it had been."""
     manifest = replace(result.manifest, metrics=tuple(map(str, specs)))
     sheet = _Sheet(dataset, manifest, result.cases)
-    scores = {spec: sheet.average(spec) for spec in specs}
-    return {spec: sheet.aggregate(spec, scores_of(spec, scores[spec].values()), scores[spec]) for spec in specs}
+    return {spec: sheet.aggregate(spec, sheet.average(spec)) for spec in specs}
 
 
 def result_hash(cases: Iterable[CaseResult], scores: Mapping[MetricSpec, Mapping[str, Outcome]]) -> str:
     """Hash of the results and scores, independent of times and of the order of cases."""
-    found = sorted(
-        [case.case_id, case.repeat, case.status.value, list(case.retrieved.ids) if case.retrieved else None]
-        for case in cases
-    )
-    values = {
-        str(spec): {case: [outcome.kind.value, outcome.value] for case, outcome in of.items()}
-        for spec, of in scores.items()
-    }
-    return content_hash([found, values])
+    ordered = sorted(sorted(cases, key=attrgetter("repeat")), key=attrgetter("case_id"))
+    columns = {str(spec): OutcomeColumn.of(of) for spec, of in scores.items()}
+    values = write_columns(columns, lambda outcome: canonical_json([outcome.kind.value, outcome.value]))
+    return hash_pieces(chain("[", list_pieces(map(_write_found, ordered)), ",", values, "]"))
+
+
+def _write_found(case: CaseResult) -> str:
+    ids = case.retrieved.ids if case.retrieved else None
+    return canonical_json((case.case_id, case.repeat, case.status.value, ids))
 
 
 @dataclass(frozen=True)
@@ -350,10 +361,13 @@ class _Sheet:
         copies = copies_in(self.dataset)
         return {case.id: copy_units(case, copies) for case in self.asked} if copies else {}
 
+    def units(self, case: Case) -> dict[str, str]:
+        """Documents that count as one for a case, declared so or copies of each other."""
+        return join_units(_units_of_case(case), self.copied.get(case.id, {}))
+
     @cached_property
-    def units(self) -> dict[str, dict[str, str]]:
-        """By case: documents that count as one, declared so or copies of each other."""
-        return {case.id: join_units(_units_of_case(case), self.copied.get(case.id, {})) for case in self.asked}
+    def order(self) -> CaseOrder:
+        return CaseOrder(self.manifest.case_ids)
 
     @cached_property
     def placed(self) -> tuple[CaseResult, ...]:
@@ -361,11 +375,16 @@ class _Sheet:
         return place_results(self.dataset, self.cases)
 
     @cached_property
-    def by_repeat(self) -> list[dict[str, CaseResult]]:
-        parts: list[dict[str, CaseResult]] = [{} for _ in range(self.manifest.repeats)]
-        for result in self.placed:
-            parts[result.repeat][result.case_id] = result
-        return parts
+    def by_repeat(self) -> list[Sequence[CaseResult]]:
+        """What became of each case of `asked`, by repeat."""
+        count, asked = len(self.asked), cycle(self.manifest.case_ids)
+        if len(self.placed) == count * self.manifest.repeats and all(
+            result.case_id == case_id and result.repeat == place // count
+            for place, (result, case_id) in enumerate(zip(self.placed, asked, strict=False))
+        ):
+            return [self.placed[first : first + count] for first in range(0, len(self.placed), count)]
+        done = sort_by_repeat(reversed(self.placed))
+        return [[done[repeat][case.id] for case in self.asked] for repeat in range(self.manifest.repeats)]
 
     @property
     def ranking_specs(self) -> list[MetricSpec]:
@@ -379,37 +398,58 @@ class _Sheet:
         wanted = tuple(dict.fromkeys([*specs, *caveats.extra_specs(specs)]))
         return [_measure(self, wanted, results) for results in self.by_repeat] if specs else []
 
-    @cached_property
-    def ranked(self) -> list[dict[MetricSpec, PerCase]]:
-        """Ranking metrics of each repeat, over the cases that came back."""
-        unanswerable = {case.id for case in self.asked if not case.answerable}
-        return [
-            {spec: _outcomes(measured.topics, measured.scores[spec], unanswerable) for spec in self.ranking_specs}
-            for measured in self.measured
-        ] or [{} for _ in self.by_repeat]
+    def forget_rankings(self) -> None:
+        """Free what was measured: it takes more memory than the outcomes made of it."""
+        self.__dict__.pop("measured", None)
 
-    def each(self, spec: MetricSpec, repeat: int) -> PerCase:
+    @cached_property
+    def unanswerable(self) -> frozenset[str]:
+        return frozenset(case.id for case in self.asked if not case.answerable)
+
+    def each(self, spec: MetricSpec, repeat: int) -> OutcomeColumn:
         """What became of every case in one repeat."""
-        results = self.by_repeat[repeat]
+        if spec.is_ranking:
+            return self._each_ranked(spec, repeat)
         compute = spec.entry.compute
         together = compute.function(self.came_back(spec, repeat)) if isinstance(compute, FromCases) else None
-        known = self.ranked[repeat].get(spec) if together is None else together
-        return {
-            case.id: _explain_no_result(results[case.id])
-            or (case_outcome(spec, case, results[case.id], self.dataset) if known is None else known[case.id])
-            for case in self.asked
-        }
+        return OutcomeColumn.make(
+            self.order,
+            (
+                _explain_no_result(result)
+                or (case_outcome(spec, case, result, self.dataset) if together is None else together[case.id])
+                for case, result in zip(self.asked, self.by_repeat[repeat], strict=True)
+            ),
+        )
+
+    def _each_ranked(self, spec: MetricSpec, repeat: int) -> OutcomeColumn:
+        measured = self.measured[repeat]
+        whole = len(measured.topics) == len(self.asked)
+        found = OutcomeColumn.of_scores(self.order if whole else CaseOrder(measured.topics), measured.scores[spec])
+        # Where a case without an answer has grades nevertheless, they count; otherwise that is why it has no value.
+        if self.unanswerable and any(outcome.value is None for outcome in found.distinct):
+            found = OutcomeColumn.make(found.order, starmap(self._explain_no_value, found.items()))
+        if whole:
+            return found
+        given = found.each()
+        return OutcomeColumn.make(
+            self.order, (_explain_no_result(result) or next(given) for result in self.by_repeat[repeat])
+        )
+
+    def _explain_no_value(self, case: str, outcome: Outcome) -> Outcome:
+        unanswered = outcome.value is None and case in self.unanswerable
+        return outcomes.not_applicable(NO_ANSWER) if unanswered else outcome
 
     def came_back(self, spec: MetricSpec, repeat: int) -> list[CaseView]:
         """The cases of one repeat for which the system gave something."""
-        given = {
-            case: result.retrieved for case, result in self.by_repeat[repeat].items() if result.retrieved is not None
-        }
-        return [CaseView(spec, case, given[case.id], self.dataset) for case in self.asked if case.id in given]
+        return [
+            CaseView(spec, case, result.retrieved, self.dataset)
+            for case, result in zip(self.asked, self.by_repeat[repeat], strict=True)
+            if result.retrieved is not None
+        ]
 
-    def aggregate(self, spec: MetricSpec, column: Scores, per_case: PerCase) -> Aggregate:
+    def aggregate(self, spec: MetricSpec, per_case: OutcomeColumn) -> Aggregate:
         """One metric over the run."""
-        whole = aggregate(column, self.instrument)
+        whole = aggregate(per_case.scores(spec), self.instrument)
         compute = spec.entry.compute
         if not isinstance(compute, FromCases):
             return whole
@@ -417,17 +457,16 @@ class _Sheet:
         return corrected
 
     @cached_property
-    def _repeated(self) -> dict[MetricSpec, list[PerCase]]:
+    def _repeated(self) -> dict[MetricSpec, list[OutcomeColumn]]:
         return {spec: [self.each(spec, repeat) for repeat in range(self.manifest.repeats)] for spec in self.specs}
 
-    def average(self, spec: MetricSpec) -> PerCase:
+    def average(self, spec: MetricSpec) -> OutcomeColumn:
         """Over the repeats of each case."""
         repeats = self._repeated[spec]
-        return (
-            repeats[0]
-            if len(repeats) == 1
-            else {case.id: _mean([repeat[case.id] for repeat in repeats]) for case in self.asked}
-        )
+        if len(repeats) == 1:
+            return repeats[0]
+        together = zip(*(repeat.each() for repeat in repeats), strict=True)
+        return OutcomeColumn.make(self.order, map(_mean, together))
 
     def noise(self, spec: MetricSpec) -> dict[str, float]:
         """The standard deviation of each case over its repeats, where two or more were scored."""
@@ -442,35 +481,25 @@ def _units_of_case(case: Case) -> dict[str, str]:
     return {member: min(group) for group in case.equivalence.classes for member in group}
 
 
-def _measure(sheet: _Sheet, specs: Sequence[MetricSpec], results: Mapping[str, CaseResult]) -> MeasuredRun:
-    qrels: dict[str, dict[str, int]] = {}
-    run: dict[str, dict[str, float]] = {}
-    for case in sheet.asked:
-        found = results[case.id].retrieved
-        if found is None:
-            continue
-        unit_of = sheet.units[case.id]
-        qrels[case.id] = grades_by_unit(case.labels, unit_of)
-        run[case.id] = scores_of_ranking(ranking_by_unit(found.ids, unit_of))
+def _measure(sheet: _Sheet, specs: Sequence[MetricSpec], results: Sequence[CaseResult]) -> MeasuredRun:
+    topics = sheet.order.ids
+    if any(result.retrieved is None for result in results):
+        topics = [result.case_id for result in results if result.retrieved is not None]
+    pairs = (
+        _pair(sheet, case, result.retrieved.ids)
+        for case, result in zip(sheet.asked, results, strict=True)
+        if result.retrieved is not None
+    )
     rules = ScoringRules(level=sheet.dataset.relevance_level, depth=sheet.manifest.k)
-    return measure_mappings(qrels, run, specs, rules)
+    return measure_pairs(topics, pairs, specs, rules)
 
 
-def _outcomes(topics: Sequence[str], column: Scores, unanswerable: Collection[str]) -> PerCase:
-    """Name the missing answer as the reason where a case has no value; where it has grades nevertheless, they count."""
-    # Most outcomes of many cases are equal, and equal ones are one object. The key has the bits of a value, not the
-    # value: 0.0 and -0.0 are equal, and are written differently.
-    made: dict[tuple[int, int], Outcome] = {}
-    found: dict[str, Outcome] = {}
-    bits = zip(column.kinds.tolist(), column.values.view("int64").tolist(), strict=True)
-    for place, (topic, key) in enumerate(zip(topics, bits, strict=True)):
-        if key not in made:
-            made[key] = column.outcome(place)
-        found[topic] = made[key]
-    return {
-        topic: outcomes.not_applicable(NO_ANSWER) if outcome.value is None and topic in unanswerable else outcome
-        for topic, outcome in found.items()
-    }
+def _pair(sheet: _Sheet, case: Case, ids: Sequence[str]) -> tuple[dict[str, int], dict[str, float]]:
+    """What is judged for a case and what it retrieved, in the units that count."""
+    unit_of = sheet.units(case)
+    if not unit_of:
+        return case.labels, scores_of_ranking(ids)
+    return grades_by_unit(case.labels, unit_of), scores_of_ranking(ranking_by_unit(ids, unit_of))
 
 
 def _explain_no_result(result: CaseResult) -> Outcome | None:
@@ -486,24 +515,27 @@ def _mean(repeats: Sequence[Outcome]) -> Outcome:
 
 
 def _breakdowns(
-    sheet: _Sheet, columns: Mapping[MetricSpec, Scores]
+    sheet: _Sheet, scores: Mapping[MetricSpec, OutcomeColumn]
 ) -> dict[str, dict[str, dict[MetricSpec, Aggregate]]]:
     found: dict[str, dict[str, dict[MetricSpec, Aggregate]]] = {}
-    labels = {label: [of(case) for case in sheet.asked] for label, of in BREAKDOWNS.items()}
-    labels["tier"] = [leading_tier(case, sheet.dataset) for case in sheet.asked]
-    for label, given in labels.items():
+    labels = dict(BREAKDOWNS)
+    labels["tier"] = partial(leading_tier, dataset=sheet.dataset)
+    for label, of in labels.items():
+        given = [of(case) for case in sheet.asked]
         if not any(given) or (label in _CONTRASTS and len(set(given)) == 1):
             continue
-        parts = found.setdefault(label, {})
-        for spec, column in columns.items():
-            for value, part in breakdown(column, given, sheet.instrument).items():
+        parts, members = found.setdefault(label, {}), group_places(given)
+        for spec, per_case in scores.items():
+            for value, part in break_down(per_case.scores(spec), members, sheet.instrument).items():
                 parts.setdefault(value, {})[spec] = part
     return found
 
 
-def _as_run(result: CaseResult) -> CaseRun:
-    stages = {} if result.retrieved is None else result.retrieved.stages
-    return CaseRun(status=result.status, total_ms=result.total_ms, stages=stages)
+def _check_times(result: CaseResult) -> TimedCase:
+    """The case itself where its times need no check: millions of records would be made for nothing."""
+    if not result.stages and (result.total_ms or 0.0) >= 0.0:
+        return result
+    return CaseRun(status=result.status, total_ms=result.total_ms, stages=result.stages)
 
 
 def _refuse_strangers(sheet: _Sheet) -> None:
@@ -514,25 +546,25 @@ def _refuse_strangers(sheet: _Sheet) -> None:
             f"{sheet.manifest.name} returned nothing for any case of {sheet.dataset.name}",
             remedy="Ask it by hand first; of a run file, compare its topics with the ids of the cases.",
         )
-    given = [identifier for result in found for identifier in result.ids]
+    given = next((result.ids[0] for result in found if result.ids), None)
     judged = {grade.document_id for case in sheet.asked for grade in case.grades}
     known = judged | sheet.dataset.by_id.keys()
-    if given and judged and not any(identifier in known for identifier in given):
+    if given is not None and judged and not any(identifier in known for result in found for identifier in result.ids):
         raise NothingMeasured(
             f"no document that {sheet.manifest.name} returned is one of {sheet.dataset.name}",
-            remedy=f"It returned {given[0]!r}, the dataset has {min(judged)!r}: make their ids the same.",
+            remedy=f"It returned {given!r}, the dataset has {min(judged)!r}: make their ids the same.",
         )
 
 
-def _refuse_undecided(sheet: _Sheet, scores: Mapping[MetricSpec, PerCase]) -> None:
+def _refuse_undecided(sheet: _Sheet, scores: Mapping[MetricSpec, OutcomeColumn]) -> None:
     """Too many results could not be placed, and no grades say anything in their place."""
     anchored = any(spec.name in OF_PASSAGES for spec in scores)
     graded = (per_case for spec, per_case in scores.items() if spec.is_ranking)
-    if anchored and not any(outcome.value is not None for per_case in graded for outcome in per_case.values()):
+    if anchored and not any(outcome.value is not None for per_case in graded for outcome in per_case.distinct):
         refuse_undecided(sheet.manifest.name, sheet.dataset, sheet.placed, find_unplaced(sheet.placed, scores))
 
 
-def _find_caveats(sheet: _Sheet, scores: Mapping[MetricSpec, PerCase]) -> list[Caveat]:
+def _find_caveats(sheet: _Sheet, scores: Mapping[MetricSpec, OutcomeColumn]) -> list[Caveat]:
     """What must be known beside the numbers, the most weighty first."""
     return [
         *caveats.case_caveats(sheet.cases),
@@ -552,16 +584,20 @@ def _ranking_caveats(sheet: _Sheet) -> list[Caveat]:
     """Of the first repeat; the others have the same questions."""
     if not sheet.measured or not any(case.grades for case in sheet.asked):
         return []
-    level = sheet.dataset.relevance_level
-    relevant = {case.id: {name for name, grade in case.labels.items() if grade >= level} for case in sheet.asked}
-    given = {case.case_id: case.retrieved for case in sheet.by_repeat[0].values() if case.retrieved is not None}
-    tied = sum(caveats.has_mixed_ties(retrieved, relevant[case]) for case, retrieved in given.items())
+    tied = sum(
+        result.retrieved is not None
+        and result.retrieved.scores is not None
+        and caveats.has_mixed_ties(result.retrieved, relevant_to(case, sheet.dataset))
+        for case, result in zip(sheet.asked, sheet.by_repeat[0], strict=True)
+    )
     rule = "here the order in which the system gave them counts"
     # What was found for a question without an answer is not relevant, judged or not: it cannot change a metric.
-    no_answer = {case.id for case in sheet.asked if not case.answerable and not relevant[case.id]}
+    no_answer = {case.id for case in sheet.asked if not case.answerable and not relevant_to(case, sheet.dataset)}
     measured = sheet.measured[0]
-    kept = [place for place, topic in enumerate(measured.topics) if topic not in no_answer]
+    if no_answer:
+        measured = measured.take([place for place, topic in enumerate(measured.topics) if topic not in no_answer])
+    given = len(sheet.measured[0].topics)
     return [
-        *(caveats.ranking_caveats(measured.take(kept), sheet.ranking_specs) if kept else []),
-        *([caveats.tie_caveat(tied, len(given), rule=rule)] if tied else []),
+        *(caveats.ranking_caveats(measured, sheet.ranking_specs) if len(measured.topics) else []),
+        *([caveats.tie_caveat(tied, given, rule=rule)] if tied else []),
     ]

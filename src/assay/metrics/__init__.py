@@ -21,4 +21,5 @@
 - `operations`: latency, cost and failures.
 - `indexing`: documents and chunks that search cannot find.
 - `aggregate`: scores of many cases, means, breakdowns and fingerprints.
+- `outcome_columns`: the outcomes of one metric by case, in a few bytes a case.
 """

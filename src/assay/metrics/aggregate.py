@@ -220,8 +220,20 @@ def breakdown(
             f"{len(scores.values)} cases have {len(labels)} labels",
             remedy="Give one label, or one collection of labels, for every case.",
         )
+    return break_down(scores, group_places(labels), instrument)
+
+
+def group_places(labels: Iterable[str | Collection[str]]) -> dict[str, NDArray[np.int64]]:
+    """The places of the cases of each label value, sorted by value."""
     members: dict[str, list[int]] = {}
     for case, given in enumerate(labels):
-        for label in {given} if isinstance(given, str) else set(given) or {UNLABELLED}:
+        for label in (given,) if isinstance(given, str) else set(given) or (UNLABELLED,):
             members.setdefault(label or UNLABELLED, []).append(case)
-    return {label: aggregate(scores.take(np.array(members[label])), instrument) for label in sorted(members)}
+    return {label: np.array(members.pop(label), dtype=np.int64) for label in sorted(members)}
+
+
+def break_down(
+    scores: Scores, members: Mapping[str, NDArray[np.int64]], instrument: Instrument | None = None
+) -> dict[str, Aggregate]:
+    """One aggregate for each label value, from the places of its cases."""
+    return {label: aggregate(scores.take(places), instrument) for label, places in members.items()}

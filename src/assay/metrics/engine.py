@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import filterfalse, repeat
+from itertools import filterfalse, islice, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +37,10 @@ BATCH_CELLS = 1 << 18
 _KEPT_BYTES = (32 << 20) - (64 << 10)
 _MOST_TOPICS = 1 << 14
 """Topics in one batch."""
+
+
+_Pair = tuple[Mapping[str, int], Mapping[str, float]]
+"""The judgments and the results of a topic."""
 
 
 class ScatteredTopics(Exception):
@@ -147,16 +151,43 @@ def measure_mappings(
     rules: ScoringRules | None = None,
 ) -> MeasuredRun:
     """Measure rankings given as {topic: {document: score}} against {topic: {document: grade}}."""
-    topics = tuple(qrels)
+    topics, nothing = tuple(qrels), dict[str, float]()
+    pairs = zip(qrels.values(), map(run.get, topics, repeat(nothing)), strict=True)
+    measured = measure_pairs(topics, pairs, specs, rules)
+    return replace(measured, unknown=tuple(dict.fromkeys(filterfalse(qrels.__contains__, run))))
+
+
+def measure_pairs(
+    topics: Sequence[str],
+    pairs: Iterable[_Pair],
+    specs: Sequence[MetricSpec],
+    rules: ScoringRules | None = None,
+) -> MeasuredRun:
+    """Measure the judgments and results of each topic, {document: grade} and {document: score}, as they come."""
     sheet = _sheet(specs, rules or ScoringRules(), len(topics))
     keep = _ranks_needed(sheet.specs)
-    judgments, nothing = list(qrels.values()), dict[str, float]()
-    results = list(map(run.get, topics, repeat(nothing)))
-    for first, last in _spans(ranked_grades.lengths_of(results)):
-        found = ranked_grades.gather(results[first:last], judgments[first:last], topics[first:last])
-        sheet.write(np.arange(first, last), columns_of(*found, depth=sheet.rules.depth, keep=keep))
-    sheet.unknown = dict.fromkeys(filterfalse(qrels.__contains__, run))
+    measured = 0
+    for part in _batches(iter(pairs)):
+        judgments, results = zip(*part, strict=True)
+        last = measured + len(part)
+        found = ranked_grades.gather(results, judgments, topics[measured:last])
+        sheet.write(np.arange(measured, last), columns_of(*found, depth=sheet.rules.depth, keep=keep))
+        measured = last
     return _collect_scores(topics, sheet)
+
+
+def _batches(pairs: Iterator[_Pair]) -> Iterator[list[_Pair]]:
+    """Consecutive topics, so many that their padded rankings make a batch."""
+    waiting: list[_Pair] = []
+    while new := list(islice(pairs, _MOST_TOPICS - len(waiting))):
+        waiting += new
+        spans = list(_spans(ranked_grades.lengths_of([results for _, results in waiting])))
+        # Topics to come may belong to the last of several batches.
+        whole = spans[:-1] or spans[: len(waiting) == _MOST_TOPICS]
+        yield from (waiting[first:last] for first, last in whole)
+        waiting = waiting[whole[-1][1] if whole else 0 :]
+    for first, last in _spans(ranked_grades.lengths_of([results for _, results in waiting])):
+        yield waiting[first:last]
 
 
 def measure_batches(
@@ -300,9 +331,12 @@ def _keep_freed_memory() -> None:
 
 def _collect_scores(topics: Sequence[str], sheet: _Sheet) -> MeasuredRun:
     absent = np.flatnonzero(sheet.retrieved == 0).tolist()
+    kinds = np.full(len(sheet.retrieved), SCORED, dtype=np.uint8)
+    if sheet.rules.absent == Absent.SKIP:
+        kinds[absent] = KIND_NUMBER[OutcomeKind.SKIPPED]
     return MeasuredRun(
         topics=topics,
-        scores={spec: _scores(sheet, row, spec) for row, spec in enumerate(sheet.specs)},
+        scores={spec: _scores(sheet, row, spec, kinds) for row, spec in enumerate(sheet.specs)},
         retrieved=sheet.retrieved,
         judged_results=sheet.judged_results,
         absent=tuple(topics[place] for place in absent),
@@ -314,10 +348,9 @@ def _collect_scores(topics: Sequence[str], sheet: _Sheet) -> MeasuredRun:
     )
 
 
-def _scores(sheet: _Sheet, row: int, spec: MetricSpec) -> Scores:
-    kinds = np.full(len(sheet.retrieved), SCORED, dtype=np.uint8)
-    if sheet.rules.absent == Absent.SKIP:
-        kinds[sheet.retrieved == 0] = KIND_NUMBER[OutcomeKind.SKIPPED]
-    if spec.name == "judged" or spec.parameter("vacuous") == "skip":
-        kinds[sheet.vacuous[row]] = KIND_NUMBER[OutcomeKind.NOT_APPLICABLE]
+def _scores(sheet: _Sheet, row: int, spec: MetricSpec, kinds: NDArray[np.uint8]) -> Scores:
+    """One metric; most metrics share the kinds, which nobody may change."""
+    skips = spec.name == "judged" or spec.parameter("vacuous") == "skip"
+    if skips and sheet.vacuous[row].any():
+        kinds = np.where(sheet.vacuous[row], KIND_NUMBER[OutcomeKind.NOT_APPLICABLE], kinds)
     return Scores(spec=spec, values=sheet.values[row], kinds=kinds)

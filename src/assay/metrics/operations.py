@@ -9,22 +9,41 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, repeat
+from typing import Protocol
 
 from assay.metrics import outcomes
 from assay.metrics.catalog import Better, Cutoff, FromRun, MetricEntry, Parameter, register
 from assay.metrics.inputs import LatencySummary, RunFacts, mean, percentile
 from assay.metrics.spec import MetricSpec
-from assay.records.evaluations import CaseRun, CaseStatus, Outcome, Rate
+from assay.records.evaluations import CaseRun, CaseStatus, Outcome, OutcomeKind, Rate
 
 TOTAL = "total"
 """The stage that is the whole case."""
-FAILED = frozenset({CaseStatus.ERROR, CaseStatus.TIMEOUT, CaseStatus.EMPTY})
+_TIMEOUT, _EMPTY = frozenset({CaseStatus.TIMEOUT}), frozenset({CaseStatus.EMPTY})
+FAILED = frozenset({CaseStatus.ERROR, *_TIMEOUT, *_EMPTY})
 
 
-def latency(run: CaseRun, stage: str = TOTAL) -> Outcome:
+class TimedCase(Protocol):
+    """A case that has a latency: a `CaseRun` or a `CaseResult`."""
+
+    @property
+    def status(self) -> CaseStatus:
+        """How it ended."""
+
+    @property
+    def total_ms(self) -> float | None:
+        """How long it took."""
+
+    @property
+    def stages(self) -> Mapping[str, float]:
+        """How long each stage took, in milliseconds."""
+
+
+def latency(run: TimedCase, stage: str = TOTAL) -> Outcome:
     """Milliseconds of one case in one stage; the total is the sum of the stages where only they were measured."""
     if run.status is CaseStatus.SKIPPED:
         return outcomes.skipped("the case was never tried")
@@ -37,7 +56,7 @@ def latency(run: CaseRun, stage: str = TOTAL) -> Outcome:
     return Outcome.scored(run.stages[stage])
 
 
-def _total(run: CaseRun) -> Outcome:
+def _total(run: TimedCase) -> Outcome:
     if run.total_ms is not None:
         return Outcome.scored(run.total_ms)
     if run.stages:
@@ -45,26 +64,34 @@ def _total(run: CaseRun) -> Outcome:
     return outcomes.skipped("the case was not timed")
 
 
-def latency_summary(runs: Iterable[CaseRun], stage: str = TOTAL) -> LatencySummary:
+def latency_summary(runs: Iterable[TimedCase], stage: str = TOTAL) -> LatencySummary:
     """The distribution of one stage over many cases."""
     cases = list(runs)
     waited = [run.total_ms for run in cases if stage == TOTAL and _ran_out_of_time(run) and run.total_ms is not None]
-    seen = [latency(run, stage) for run in cases if stage != TOTAL or not _ran_out_of_time(run)]
-    answered = [outcome.value for outcome in seen if outcome.value is not None]
-    times = [*answered, *waited]
+    answered, left_out = list[float](), Counter[OutcomeKind]()
+    for run in cases:
+        if stage == TOTAL and run.status is CaseStatus.OK and run.total_ms is not None:
+            answered.append(run.total_ms)  # most cases: no outcome is made of them
+        elif stage != TOTAL or not _ran_out_of_time(run):
+            outcome = latency(run, stage)
+            if outcome.value is None:
+                left_out[outcome.kind] += 1
+            else:
+                answered.append(outcome.value)
+    times = sorted([*answered, *waited])
     return LatencySummary(
         p50=percentile(times, 50),
         p95=percentile(times, 95),
         p99=percentile(times, 99),
         mean=mean(times),
         timed=len(answered),
-        left_out=Counter(outcome.kind for outcome in seen if outcome.value is None),
+        left_out=left_out,
         timed_out=len(waited),
         at_least=_lower_bounds(answered, waited),
     )
 
 
-def _ran_out_of_time(run: CaseRun) -> bool:
+def _ran_out_of_time(run: TimedCase) -> bool:
     """Whether a case ran out of time, and it is known how long it was waited for."""
     return run.status is CaseStatus.TIMEOUT and run.total_ms is not None
 
@@ -79,7 +106,7 @@ def _lower_bounds(answered: Sequence[float], waited: Sequence[float]) -> tuple[s
     return (*(name for name, place in places.items() if place > before), "mean")
 
 
-def latency_by_stage(runs: Sequence[CaseRun]) -> dict[str, LatencySummary]:
+def latency_by_stage(runs: Sequence[TimedCase]) -> dict[str, LatencySummary]:
     """The total, then every stage that some case went through."""
     stages = dict.fromkeys(stage for run in runs for stage in run.stages)
     return {stage: latency_summary(runs, stage) for stage in (TOTAL, *stages)}
@@ -87,23 +114,23 @@ def latency_by_stage(runs: Sequence[CaseRun]) -> dict[str, LatencySummary]:
 
 def error_rate(run: CaseRun) -> Outcome:
     """Whether a case failed in any way: error, timeout or empty response."""
-    return _has_status(run, FAILED)
+    return _has_status(run.status, FAILED)
 
 
 def timeout_rate(run: CaseRun) -> Outcome:
     """Whether a case timed out."""
-    return _has_status(run, {CaseStatus.TIMEOUT})
+    return _has_status(run.status, _TIMEOUT)
 
 
 def empty_response_rate(run: CaseRun) -> Outcome:
     """Whether a case came back with nothing in it."""
-    return _has_status(run, {CaseStatus.EMPTY})
+    return _has_status(run.status, _EMPTY)
 
 
-def _has_status(run: CaseRun, ways: Iterable[CaseStatus]) -> Outcome:
-    if run.status is CaseStatus.SKIPPED:
+def _has_status(status: CaseStatus, ways: Collection[CaseStatus]) -> Outcome:
+    if status is CaseStatus.SKIPPED:
         return outcomes.skipped("the case was never tried")
-    return outcomes.yes_or_no(run.status in set(ways))
+    return outcomes.yes_or_no(status in ways)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -115,13 +142,14 @@ class FailureCounts:
     empty: Rate
 
 
-def failures(runs: Sequence[CaseRun]) -> FailureCounts:
+def failures(runs: Iterable[TimedCase]) -> FailureCounts:
     """The three rates over the cases that were tried."""
-    return FailureCounts(
-        any=Rate.over(map(error_rate, runs)),
-        timeout=Rate.over(map(timeout_rate, runs)),
-        empty=Rate.over(map(empty_response_rate, runs)),
-    )
+    endings = Counter(run.status for run in runs)
+
+    def rate(ways: Collection[CaseStatus]) -> Rate:
+        return Rate.over(chain(*(repeat(_has_status(status, ways), count) for status, count in endings.items())))
+
+    return FailureCounts(any=rate(FAILED), timeout=rate(_TIMEOUT), empty=rate(_EMPTY))
 
 
 def failures_by_doc_type(runs: Iterable[CaseRun]) -> dict[str, FailureCounts]:

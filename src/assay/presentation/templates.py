@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
+import gzip
 import re
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from assay.presentation import wording
@@ -57,7 +58,7 @@ _FILTERS = (
 def environment(folder: Path, **names: Any) -> Environment:
     """Return the templates of `folder` and the shared ones; `names` are known in all of them."""
     made = Environment(
-        loader=FileSystemLoader([folder, _SHARED]),
+        loader=ChoiceLoader([FileSystemLoader([folder, _SHARED]), FunctionLoader(partial(_read_packed, folder))]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -75,6 +76,12 @@ def environment(folder: Path, **names: Any) -> Environment:
         **names,
     }
     return made
+
+
+def _read_packed(folder: Path, name: str) -> str | None:
+    """Return a template that an installed package has packed; None if there is none."""
+    place = folder / f"{name}.gz"
+    return gzip.decompress(place.read_bytes()).decode() if place.is_file() else None
 
 
 def replace_unfit(value: Any) -> Any:

@@ -9,15 +9,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from datetime import datetime
 from enum import StrEnum
-from functools import cached_property, partial
-from typing import Any
+from functools import cache, cached_property, partial
+from itertools import chain
+from json.encoder import encode_basestring
+from operator import attrgetter
+from typing import Any, cast
 
 from assay.errors import BadValue
-from assay.hashing import canonical_json, content_hash
+from assay.hashing import HASH_PREFIX, canonical_json, hash_pieces, list_pieces
 from assay.records import values
 from assay.records.answers import EquivalenceClasses, FolderMode, GoldAnchors
 from assay.records.evaluations import Agreement
@@ -202,6 +206,9 @@ class Case:
     @property
     def labels(self) -> dict[str, int]:
         """The grade of each document; where several judged one, the most trusted, then the highest."""
+        found = {grade.document_id: grade.grade for grade in self.grades}
+        if len(found) == len(self.grades):
+            return found
         ordered = sorted(self.grades, key=lambda one: (one.confidence, one.grade))
         best = {grade.document_id: grade.grade for grade in ordered}
         return {grade.document_id: best[grade.document_id] for grade in self.grades}
@@ -253,41 +260,67 @@ class Dataset:
         return {document.id: document for document in self.documents}
 
     @cached_property
+    def has_tiers(self) -> bool:
+        """Whether some document is more or less important than others."""
+        return any(document.tier is not Tier.NORMAL for document in self.documents)
+
+    @cached_property
     def corpus_hash(self) -> str:
         """Hash of the documents, independent of their order."""
-        return content_hash(_each_hashed(self.documents))
+        return hash_pieces(_write_hashes(self.documents))
 
     @cached_property
     def content_hash(self) -> str:
         """Identity of everything that moves a number: documents, cases, how grades are read."""
         scale = [self.lowest_grade, self.highest_grade, self.relevance_level, self.ranked_unit]
-        edges = sorted(content_hash(_plain(edge)) for edge in self.edges)
-        return content_hash([self.corpus_hash, _each_hashed(self.cases), scale, edges])
+        parts = ([canonical_json(self.corpus_hash)], _write_hashes(self.cases), [canonical_json(scale)])
+        edges = _write_hashes(self.edges)
+        return hash_pieces(chain("[", *(chain(part, ",") for part in parts), edges, "]"))
 
 
-def _each_hashed(records: tuple[Document, ...] | tuple[Case, ...]) -> list[str]:
-    """One hash a record, in an order of their own: a large corpus is never one text in memory."""
-    return sorted(content_hash(_plain(record)) for record in records)
+def _write_hashes(records: tuple[Document, ...] | tuple[Case, ...] | tuple[Edge, ...]) -> Iterator[str]:
+    """The JSON of the hashes of records, in an order of their own: a large corpus is never one text in memory."""
+    digests = sorted(hashlib.sha256(_write_canonical(record).encode()).digest() for record in records)
+    return list_pieces(f'"{HASH_PREFIX}{digest.hex()}"' for digest in digests)
 
 
-def _plain(value: Any) -> Any:
-    """A record as plain JSON values, leaving out what is at its default so that a new field changes no old hash."""
-    if is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value) if _counts(value, field)}
-    if isinstance(value, datetime):
-        return value.isoformat()
+def _write_canonical(value: Any) -> str:
+    """The canonical JSON of a record, without what is at its default so that a new field changes no old hash.
+
+    Written as text at once: as plain values first, hashing a dataset took a quarter of the time of a run.
+    """
+    kind = type(value)
+    if kind in (str, int):
+        return encode_basestring(value) if kind is str else repr(value)
+    if (known := _hashed_fields(cast("Hashable", kind))) is not None:
+        read, names, defaults = known
+        given = zip(names, read(value), defaults, strict=True)
+        return f"{{{','.join([name + _write_canonical(one) for name, one, default in given if one != default])}}}"
     if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
+        texts = {str(key): _write_canonical(inner) for key, inner in value.items()}
+        return f"{{{','.join(f'{encode_basestring(key)}:{text}' for key, text in sorted(texts.items()))}}}"
     if isinstance(value, (list, tuple, set, frozenset)):
-        plain = [_plain(inner) for inner in value]
+        written = list(map(_write_canonical, value))
         ordered = isinstance(value, (list, tuple)) and not any(isinstance(inner, Grade) for inner in value)
-        return plain if ordered else sorted(plain, key=canonical_json)
-    return value
+        return f"[{','.join(written if ordered else sorted(written))}]"
+    return canonical_json(value.isoformat() if isinstance(value, datetime) else value)
 
 
-def _counts(record: Any, one: Field[Any]) -> bool:
-    default = one.default_factory() if one.default_factory is not MISSING else one.default
-    return one.compare and one.metadata.get("moves_numbers", True) and getattr(record, one.name) != default
+@cache
+def _hashed_fields(kind: Hashable) -> tuple[Callable[[Any], tuple[Any, ...]], list[str], list[Any]] | None:
+    """What reads the fields of a record that move numbers, their names as JSON, and their defaults; None: no record."""
+    if not is_dataclass(kind):
+        return None
+    counted = [field for field in fields(kind) if field.compare and field.metadata.get("moves_numbers", True)]
+    counted.sort(key=lambda field: field.name)
+    names = [field.name for field in counted]
+    # Of a single name, `attrgetter` gives the value and not a tuple.
+    read = attrgetter(*names) if len(names) > 1 else lambda record: tuple(getattr(record, name) for name in names)
+    return read, [f'"{field.name}":' for field in counted], list(map(_default, counted))
+
+
+def _default(field: Field[Any]) -> Any:
+    return field.default_factory() if field.default_factory is not MISSING else field.default
 
 
 def _find_repeats(ids: list[Any]) -> list[Any]:

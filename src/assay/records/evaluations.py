@@ -334,6 +334,14 @@ class CaseResult:
         allow(self, values.finite, "total_ms", "cost")
         require(self, values.text, "error")
 
+    @property
+    def stages(self) -> Mapping[str, float]:
+        """Milliseconds by stage, as the system reports them."""
+        return _NO_STAGES if self.retrieved is None else self.retrieved.stages
+
+
+_NO_STAGES: Mapping[str, float] = {}
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunManifest:

@@ -220,12 +220,19 @@ def _usable(given: Retrieved, terms: Terms) -> Retrieved:
     places = _first_places(given.ids)
     kept = places[: terms.k]
     notes = [*given.notes, *_notes(given, places, terms)]
+    kept_all = len(kept) == len(given.ids) and len(notes) == len(given.notes)
+    if kept_all and all(type(part) in _UNCHANGING for part in (given.ids, given.scores, given.notes)):
+        return given
     return replace(
         given,
         ids=tuple(given.ids[place] for place in kept),
         scores=None if scores is None else tuple(scores[place] for place in kept),
         notes=tuple(notes),
     )
+
+
+_UNCHANGING = (tuple, type(None))
+"""What nobody can change after it was returned."""
 
 
 def _scores(given: Retrieved) -> tuple[float, ...] | None:

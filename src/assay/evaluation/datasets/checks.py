@@ -286,6 +286,8 @@ def weak_sources(cases: Iterable[Case]) -> dict[JudgmentSource, int]:
     """How many of the grades that count come from each weak source; a label by hand outweighs them."""
     found: Counter[JudgmentSource] = Counter()
     for case in cases:
+        if not any(grade.source in WEAK for grade in case.grades):
+            continue
         trusted = {grade.document_id: grade.source for grade in sorted(case.grades, key=lambda item: item.confidence)}
         found.update(source for source in trusted.values() if source in WEAK)
     return dict(found.most_common())
@@ -384,14 +386,21 @@ SHORTEST_ANSWER = 3
 
 def leaks(dataset: Dataset) -> Iterator[Finding]:
     """Everything that gives an answer away."""
-    queries = {case.id: words(case.query) for case in dataset.cases}
+    queries = dict(_find_phrases(((case.id, case.query) for case in dataset.cases), SHORTEST_COPY))
     yield from _find_copied_queries(dataset, queries)
     yield from _in_metadata(dataset, queries)
-    yield from _in_questions(dataset.cases, queries)
+    yield from _in_questions(dataset.cases)
+
+
+def _find_phrases(texts: Iterable[tuple[str, str | None]], shortest: int) -> Iterator[tuple[str, list[str]]]:
+    """The words of the texts that are long enough to be looked for, by case."""
+    for name, text in texts:
+        if text and len(found := words(text)) >= shortest:
+            yield name, found
 
 
 def _find_copied_queries(dataset: Dataset, queries: Mapping[str, list[str]]) -> Iterator[Finding]:
-    runs = {name: _runs(found) for name, found in queries.items() if len(found) >= SHORTEST_COPY}
+    runs = {name: _runs(found) for name, found in queries.items()}
     owners: dict[str, list[str]] = {}
     for name, own in runs.items():
         for run in own:
@@ -440,13 +449,11 @@ def _in_metadata(dataset: Dataset, queries: Mapping[str, list[str]]) -> Iterator
 
 def _phrases_by_start(dataset: Dataset, queries: Mapping[str, list[str]]) -> dict[str, list[tuple[str, str, str]]]:
     """What is looked for, as (kind, case, phrase), by its first words."""
-    answers = {case.id: words(case.reference_answer or "") for case in dataset.cases}
-    kinds = (("query", queries, SHORTEST_COPY), ("answer", answers, SHORTEST_ANSWER))
+    answers = _find_phrases(((case.id, case.reference_answer) for case in dataset.cases), SHORTEST_ANSWER)
     found: dict[str, list[tuple[str, str, str]]] = {}
-    for what, texts, shortest in kinds:
-        for name, phrase in texts.items():
-            if len(phrase) >= shortest:
-                found.setdefault(" ".join(phrase[:SHORTEST_ANSWER]), []).append((what, name, " ".join(phrase)))
+    for what, texts in (("query", queries.items()), ("answer", answers)):
+        for name, phrase in texts:
+            found.setdefault(" ".join(phrase[:SHORTEST_ANSWER]), []).append((what, name, " ".join(phrase)))
     return found
 
 
@@ -459,10 +466,10 @@ def _match_phrases(
                 yield hit
 
 
-def _in_questions(cases: tuple[Case, ...], queries: Mapping[str, list[str]]) -> Iterator[Finding]:
+def _in_questions(cases: tuple[Case, ...]) -> Iterator[Finding]:
     for case in cases:
-        answer = words(case.reference_answer or "")
-        if len(answer) >= SHORTEST_ANSWER and f" {' '.join(answer)} " in f" {' '.join(queries[case.id])} ":
+        answer = words(case.reference_answer) if case.reference_answer else []
+        if len(answer) >= SHORTEST_ANSWER and f" {' '.join(answer)} " in f" {' '.join(words(case.query))} ":
             yield warning(
                 "answer-in-query", f"case {case.id}", "its query holds its reference answer", "Ask without answering."
             )

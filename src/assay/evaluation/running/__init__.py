@@ -8,4 +8,6 @@
 - `progress`: how far a run is, and what each worker has done, for servers to show.
 - `live`: what others see of a run while it goes on.
 - `files`: seals, lines, the folder and the journal of a run.
+- `json_text`: records and results as JSON.
+- `result_reading`: the outcomes of a result, read line by line into columns.
 """

@@ -25,18 +25,18 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields
 from datetime import datetime
-from enum import Enum
-from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from assay.errors import AssayError, BrokenSeal, MalformedFile, RunFailed, RunNotFound
-from assay.hashing import HASH_PREFIX, content_hash
+from assay.evaluation.running.json_text import Columns, Plain, canonical_pieces, indented_pieces, plain
+from assay.evaluation.running.result_reading import ResultLines, read_lines
+from assay.hashing import HASH_PREFIX, content_hash, hash_pieces
 from assay.metrics.catalog import recall
 from assay.private_files import make_private_folder, open_new_private, open_private
 from assay.records.answers import GivenAnswer, RetrievedChunk
@@ -80,13 +80,21 @@ def check_seal(content: Mapping[str, Any], path: Path, remedy: str) -> bool:
     return True
 
 
-def seal_result(content: Mapping[str, Any], manifest: Mapping[str, Any], cases: bytes) -> dict[str, Any]:
-    """Return the content of `result.json` with a seal over it and over the files it was computed from."""
+def seal_result(
+    content: Mapping[str, Any], manifest: Mapping[str, Any], cases: str, columns: Columns | None = None
+) -> dict[str, Any]:
+    """Return the content of `result.json` with a seal over it and over the files it was computed from.
+
+    `cases` is the hash of `cases.jsonl`; `columns`, where they are given, stand for the field `per_case`.
+    """
     bare = _without_seal(content)
-    return {**bare, SEAL: ResultSeal(content_hash(bare), _manifest_hash(manifest), _bytes_hash(cases))._asdict()}
+    whole = hash_pieces(canonical_pieces(bare, columns))
+    return {**bare, SEAL: ResultSeal(whole, _manifest_hash(manifest), cases)._asdict()}
 
 
-def check_result(content: Mapping[str, Any], manifest: Mapping[str, Any], path: Path) -> bool:
+def check_result(
+    content: Mapping[str, Any], manifest: Mapping[str, Any], path: Path, columns: Columns | None = None
+) -> bool:
     """Refuse a `result.json` that was edited or belongs to another manifest; return whether it has a seal at all."""
     remedy = RUN_AGAIN.format(run=path.parent.name)
     if SEAL not in content:
@@ -94,19 +102,19 @@ def check_result(content: Mapping[str, Any], manifest: Mapping[str, Any], path: 
             raise _broken(path, remedy)
         return False
     seal = _read_result_seal(content[SEAL], path, remedy)
-    if seal.result != content_hash(_without_seal(content)):
+    if seal.result != hash_pieces(canonical_pieces(_without_seal(content), columns)):
         raise _broken(path, remedy)
     if seal.manifest != _manifest_hash(manifest):
         raise _broken(path.with_name("manifest.json"), "Run again, or take the file from a copy.")
     return True
 
 
-def check_cases(content: Mapping[str, Any], cases: bytes, path: Path) -> None:
-    """Refuse a `cases.jsonl` with other lines than those the result was computed from."""
+def check_cases(content: Mapping[str, Any], cases: str, path: Path) -> None:
+    """Refuse a `cases.jsonl` whose hash is not that of the lines the result was computed from."""
     run = path.parent.name
     if SEAL in content:
         seal = _read_result_seal(content[SEAL], path, RUN_AGAIN.format(run=run))
-        if seal.cases != _bytes_hash(cases):
+        if seal.cases != cases:
             raise _broken(
                 path,
                 f"Run again, or take changed lines out: `assay run DATASET --resume {run}` asks those cases again.",
@@ -139,10 +147,6 @@ def _manifest_hash(manifest: Mapping[str, Any]) -> str:
     return content_hash(_without_seal(manifest))
 
 
-def _bytes_hash(content: bytes) -> str:
-    return HASH_PREFIX + hashlib.sha256(content).hexdigest()
-
-
 def _read_result_seal(found: Any, path: Path, remedy: str) -> ResultSeal:
     try:
         return ResultSeal(**found)
@@ -155,48 +159,6 @@ def _broken(path: Path, remedy: str) -> BrokenSeal:
 
 
 # --- Cases and manifests as JSON ---
-#
-# Whatever is at its default is left out, so that a line stays short and a new field changes no old line.
-
-Plain = dict[str, Any]
-
-
-_PLAIN_ALREADY = frozenset({str, int, float, bool, type(None)})
-
-
-def plain(value: Any) -> Any:
-    """A record as JSON values."""
-    return value if type(value) in _PLAIN_ALREADY else _make_plain(value)
-
-
-def _make_plain(value: Any) -> Any:
-    if (known := _fields_of(cast("Hashable", type(value)))) is not None:
-        return {
-            name: given if type(given) in _PLAIN_ALREADY else _make_plain(given)
-            for name, default in known
-            if (given := getattr(value, name)) != default
-        }
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, Mapping):
-        return {str(key): plain(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(inner) for inner in value]
-    return value
-
-
-@cache
-def _fields_of(kind: Hashable) -> tuple[tuple[str, Any], ...] | None:
-    """Return the fields of a record's class with their defaults, looked up once; None for what is not a record."""
-    if not is_dataclass(kind):
-        return None
-    return tuple((field.name, _default(field)) for field in fields(kind))
-
-
-def _default(value: Any) -> Any:
-    return value.default_factory() if value.default_factory is not MISSING else value.default
 
 
 def case_line(result: CaseResult) -> str:
@@ -214,9 +176,13 @@ def read_case(found: Plain) -> CaseResult:
     return CaseResult(**{**known, "retrieved": None if retrieved is None else _read_retrieved(retrieved)})
 
 
+_NOTHING: Plain = {}
+"""One for all cases; nobody may change it."""
+
+
 def _read_retrieved(found: Plain) -> Retrieved:
     # The same documents come back in many cases: each id is in memory once.
-    known: Plain = {**found, "ids": tuple(map(sys.intern, found["ids"]))}
+    known: Plain = {"outdated": _NOTHING, "stages": _NOTHING, **found, "ids": tuple(map(sys.intern, found["ids"]))}
     for name in ("pinned", "notes", "scores"):
         if name in known:
             known[name] = tuple(known[name])
@@ -309,9 +275,10 @@ class RunFolder:
 
     def read_manifest(self, *, checked: bool = True) -> RunManifest:
         """The manifest of the run; raises `BrokenSeal` where the file was edited, unless only its name is needed."""
-        return read_manifest(self._manifest(checked=checked))
+        return read_manifest(self.load_manifest(checked=checked))
 
-    def _manifest(self, *, checked: bool = True) -> Plain:
+    def load_manifest(self, *, checked: bool = True) -> Plain:
+        """The same as JSON values."""
         if not self.manifest.is_file():
             raise RunNotFound(f"{self.path} holds no run", remedy="Give the folder that holds manifest.json.")
         found: Plain = _json(self.manifest)
@@ -319,38 +286,52 @@ class RunFolder:
             check_seal(found, self.manifest, "Run again, or take the file from a copy.")
         return found
 
-    def write_result(self, content: Plain) -> None:
-        """Write everything that was computed, sealed together with the manifest and the cases that are there."""
-        sealed = seal_result(content, self._manifest(), self._case_bytes())
-        # Piece by piece: as one text, the values of every case would be in memory several times.
-        encoder = json.JSONEncoder(indent=1, ensure_ascii=False, allow_nan=False)
-        write_whole(self.result, chain(encoder.iterencode(sealed), ("\n",)))
+    def write_result(self, content: Plain, columns: Columns | None = None) -> None:
+        """Write everything that was computed, sealed together with the manifest and the cases that are there.
+
+        `columns`, where they are given, stand for the field `per_case` of the content.
+        """
+        sealed = seal_result(content, self.load_manifest(), self._hash_cases(), columns)
+        write_whole(self.result, chain(indented_pieces(sealed, columns), ("\n",)))
 
     def read_result(self) -> Plain:
         """Everything that was computed; raises `BrokenSeal` where the file or its manifest was edited."""
-        if not self.result.is_file():
+        if not self.finished:
             raise RunNotFound(
                 f"the run in {self.path} was not finished",
                 remedy=f"Finish it: assay run DATASET --resume {self.path.name}.",
             )
         found: Plain = _json(self.result, share_outcomes())
-        check_result(found, self._manifest(), self.result)
+        check_result(found, self.load_manifest(), self.result)
+        return found
+
+    def read_result_lines(self, manifest: Plain) -> ResultLines | None:
+        """The same with the outcomes in columns; None: the file cannot be read so, and `read_result` says more."""
+        found = None
+        with suppress(OSError), self.result.open("rb") as file:
+            found = read_lines(file, manifest["case_ids"])
+        if found is not None:
+            check_result(found.content, manifest, self.result, found.columns)
         return found
 
     def check_cases(self, result: Plain) -> None:
         """Refuse cases that are not those a result was computed from."""
-        check_cases(result, self._case_bytes(), self.cases)
+        check_cases(result, self._hash_cases(), self.cases)
 
     def read_cases(self) -> tuple[CaseResult, ...]:
         """Every whole line, in the order they were written; raises `BrokenSeal` where a line was edited."""
-        return tuple(self._cases())
+        return tuple(self.iterate_cases(self.load_manifest() if self.manifest.is_file() else {}))
 
-    def _case_bytes(self) -> bytes:
-        return self.cases.read_bytes() if self.cases.is_file() else b""
+    def _hash_cases(self) -> str:
+        if not self.cases.is_file():
+            return HASH_PREFIX + hashlib.sha256().hexdigest()
+        with self.cases.open("rb") as file:
+            return HASH_PREFIX + hashlib.file_digest(file, "sha256").hexdigest()
 
-    def _cases(self) -> Iterator[CaseResult]:
+    def iterate_cases(self, manifest: Plain) -> Iterator[CaseResult]:
+        """The same one by one."""
         # Lines of version 0.1 have no seal; a manifest that has one says that its lines have them, too.
-        demanded = self.manifest.is_file() and SEAL in self._manifest()
+        demanded = SEAL in manifest
         for number, line in enumerate(self._lines(), start=1):
             if (intact := check_line(line)) is False or (intact is None and demanded):
                 raise BrokenSeal(
@@ -512,7 +493,7 @@ class Journal:
 
     def load_cases(self) -> tuple[CaseResult, ...]:
         """What is there already."""
-        return self._files.read_cases()
+        return self._files.read_cases() if self._whole else ()
 
     def add(self, result: CaseResult) -> None:
         """Keep a case. A disk that is full leaves the file as it was before the line."""

@@ -28,7 +28,7 @@ from assay.records.datasets import Asking
 from assay.records.evaluations import CaseResult, CaseStatus, RunManifest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from assay.metrics.spec import MetricSpec
@@ -343,9 +343,8 @@ def _find_needed_documents(dataset: Dataset, case_ids: Sequence[str]) -> dict[st
     return needed
 
 
-def tasks_of(dataset: Dataset, manifest: RunManifest) -> list[tuple[Case, int]]:
+def tasks_of(manifest: RunManifest) -> Iterator[tuple[str, int]]:
     """Every case of every repeat, in order; where a test may end the run, all repeats of a case follow each other."""
-    known = {case.id: case for case in dataset.cases}
     if manifest.until_sure:
-        return [(known[case_id], repeat) for case_id in manifest.case_ids for repeat in range(manifest.repeats)]
-    return [(known[case_id], repeat) for repeat in range(manifest.repeats) for case_id in manifest.case_ids]
+        return ((case_id, repeat) for case_id in manifest.case_ids for repeat in range(manifest.repeats))
+    return ((case_id, repeat) for repeat in range(manifest.repeats) for case_id in manifest.case_ids)

@@ -26,10 +26,11 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -41,7 +42,7 @@ from assay.evaluation.caveats import idle_budget_caveat
 from assay.evaluation.datasets.validation import ForScoring, for_scoring
 from assay.evaluation.readings import differing
 from assay.evaluation.result_rows import INTERVAL_OF, RANKING_COLUMNS, Writing, further_columns
-from assay.evaluation.results import RunResult, with_skipped
+from assay.evaluation.results import ByRepeat, RunResult, put_in_order, sort_by_repeat
 from assay.evaluation.running.asking import CaseAsking, CaseTask, OpenRemoteSystem, RemoteCases, lost_case
 from assay.evaluation.running.early_stopping import SureWatch
 from assay.evaluation.running.files import Journal, RunFolder, naming_the_file
@@ -115,9 +116,11 @@ def run(
         running.on_start(manifest, folder)
     terms = Terms(k=manifest.k, timeout_s=options.timeout_s, known=dataset.by_id.keys(), asking=options.asking)
     begun = running.clock.monotonic()
-    cases = _Loop(dataset, manifest, _job(dataset, system, terms, running), running).results(folder)
+    done = _Loop(dataset, manifest, _job(dataset, system, terms, running), running).results(folder)
     elapsed = None if running.resume is not None else running.clock.monotonic() - begun
-    scored = score_run(dataset, manifest, with_skipped(manifest, cases), elapsed_s=elapsed)
+    cases = put_in_order(manifest, done)
+    del done  # the tables of millions of cases would stay while they are scored
+    scored = score_run(dataset, manifest, cases, elapsed_s=elapsed)
     result = _with_budget_caveat(scored, running.budget)
     return result if folder is None else result.save_result(folder)
 
@@ -206,8 +209,8 @@ class _Loop:
     """Runs the cases that have no result yet."""
 
     def __init__(self, dataset: Dataset, manifest: RunManifest, work: _CaseJob, running: Running) -> None:
-        tasks = [CaseTask(case.id, repeat) for case, repeat in tasks_of(dataset, manifest)]
-        self._tasks = tasks if running.order_seed is None else shuffle_tasks(tasks, running.order_seed)
+        self._manifest = manifest
+        self._total = len(manifest.case_ids) * manifest.repeats
         self._work = work
         self._running = running
         self._spending = RunSpending(running.budget)
@@ -215,41 +218,48 @@ class _Loop:
         """Cases that were handed out and have not come back."""
         self._watch = SureWatch(manifest, partial(score_metric, dataset, manifest)) if manifest.until_sure else None
 
-    def results(self, folder: Path | None) -> tuple[CaseResult, ...]:
+    def results(self, folder: Path | None) -> ByRepeat:
         """Every case that has a result, old and new."""
         clock = self._running.clock
         with nullcontext() if folder is None else Journal(folder, clock=clock) as journal:
-            done = (
-                {}
-                if journal is None
-                else {(result.case_id, result.repeat): result for result in reversed(journal.load_cases())}
-            )
-            for result in done.values():
-                self._spending.add(result)
-            if self._watch is not None:
-                self._watch.add(done.values())
-            left = [task for task in self._tasks if tuple(task) not in done]
-            if left and folder is not None:
+            earlier = () if journal is None else self._load_earlier(journal)
+            done, before = sort_by_repeat(earlier), len(earlier)
+            if folder is not None and any(self._left(done)):
                 # What was computed from fewer cases is no longer this run's result.
                 RunFolder(folder).result.unlink(missing_ok=True)
             executor = self._running.executor
-            progress = (
-                None if folder is None else ProgressFile(folder, before=len(done), total=len(self._tasks), clock=clock)
-            )
+            progress = None if folder is None else ProgressFile(folder, before=before, total=self._total, clock=clock)
             try:
-                with closing(executor.run(self._within_budget(left), self._work.job)) as given:
-                    for result in self._until_away(self._count(given)):
+                with closing(executor.run(self._within_budget(self._left(done)), self._work.job)) as given:
+                    for count, result in enumerate(self._until_away(self._count(given)), start=before + 1):
                         if journal is not None:
                             journal.add(result)
-                        done[result.case_id, result.repeat] = result
+                        done[result.repeat][result.case_id] = result
                         if progress is not None:
-                            progress.note(len(done), executor.workers())
-                        self._note(len(done), result)
+                            progress.note(count, executor.workers())
+                        self._note(count, result)
             finally:
                 self._work.close()
                 if progress is not None:
                     progress.remove()
-        return tuple(done.values())
+        return done
+
+    def _load_earlier(self, journal: Journal) -> Collection[CaseResult]:
+        """Count what an earlier part of the run has done; the first line of each case counts."""
+        earlier = {(result.case_id, result.repeat): result for result in reversed(journal.load_cases())}.values()
+        for result in earlier:
+            self._spending.add(result)
+        if self._watch is not None:
+            self._watch.add(earlier)
+        return earlier
+
+    def _left(self, done: ByRepeat) -> Iterator[CaseTask]:
+        """The cases without a result, one by one: millions of them are never in memory together."""
+        seed = self._running.order_seed
+        tasks = starmap(CaseTask, tasks_of(self._manifest))
+        for task in tasks if seed is None else shuffle_tasks(list(tasks), seed):
+            if task.case_id not in done[task.repeat]:
+                yield task
 
     def _until_away(self, results: Iterator[CaseResult]) -> Iterator[CaseResult]:
         """Pass results on until the system is away.
@@ -271,7 +281,7 @@ class _Loop:
                 )
         yield from held
 
-    def _within_budget(self, tasks: list[CaseTask]) -> Iterator[CaseTask | Hold]:
+    def _within_budget(self, tasks: Iterator[CaseTask]) -> Iterator[CaseTask | Hold]:
         """Hand out cases as the budget allows, counting those that are still at work as dear as the dearest."""
         begun = self._running.clock.monotonic()
         for task in tasks:
@@ -295,7 +305,7 @@ class _Loop:
         if self._watch is not None:
             self._watch.add([result])
         if self._running.on_case is not None:
-            self._running.on_case(done, len(self._tasks), result)
+            self._running.on_case(done, self._total, result)
 
 
 # --- The row a store keeps of a run ---
