@@ -286,7 +286,7 @@ RUN = Walk(
             called_by="run",
         ),
         Step("assay.evaluation.scoring", "score_run", "Measures all cases when they are done.", called_by="run"),
-        Step("assay.metrics.engine", "measure_mappings", "Computes the ranking metrics of all cases as arrays."),
+        Step("assay.metrics.engine", "measure_pairs", "Computes the ranking metrics of all cases as arrays."),
         Step(
             "assay.metrics.aggregate",
             "aggregate",
