@@ -82,12 +82,12 @@ class Way:
 
 NOT_COMPARED, EXPANDING_ALWAYS = {"compare_found": False}, {"expansion_least": 1}
 FULL_TEXT_ALWAYS = {"full_text_always": True}
-INTENTS_ON, EXPANSION_ON = ("adaptive_fusion", "on"), ("query_expansion", "on")
+INTENTS_ON, EXPANSION_OFF = ("adaptive_fusion", "on"), ("query_expansion", "off")
 WAYS = {
     OLD: Way(
         without=("named_boost",),
         options=NOT_COMPARED | EXPANDING_ALWAYS | FULL_TEXT_ALWAYS,
-        flags=(INTENTS_ON, EXPANSION_ON),
+        flags=(INTENTS_ON,),
     ),
     NEW: Way(),
     FOLLOWING: Way(follows=True),
@@ -103,12 +103,12 @@ ABLATIONS = {
     "recency": Way(options={"recency_strength": 0.0}),
     "causal, session, coactivation boosts": Way(without=("causal_boost", "session_boost", "coactivation")),
     "mmr": Way(without=("mmr",)),
+    "query expansion": Way(flags=(EXPANSION_OFF,)),
     "choice of mode (always focused)": Way(mode=Mode.FOCUSED),
 }
 ADDED = {
     "intents (adaptive_fusion)": Way(flags=(INTENTS_ON,)),
-    "query expansion": Way(flags=(EXPANSION_ON,)),
-    "query expansion, of short passages too": Way(options=EXPANDING_ALWAYS, flags=(EXPANSION_ON,)),
+    "query expansion, of short passages too": Way(options=EXPANDING_ALWAYS),
     "channel fts5 for every question": Way(options=FULL_TEXT_ALWAYS),
     "deep mode for every question": Way(mode=Mode.DEEP),
     "quick mode for every question": Way(mode=Mode.QUICK),

@@ -92,8 +92,9 @@ class Answering(System):
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[RunResult]:
     """Small runs that between them can measure everything, the last one judged."""
     folder = tmp_path_factory.mktemp("every-metric")
-    system = "assay:flags.query_expansion=on"
-    found = [assay.evaluate(name, system, metrics=EVERYTHING, sample=share, name=name) for name, share in SHARE.items()]
+    found = [
+        assay.evaluate(name, "assay", metrics=EVERYTHING, sample=share, name=name) for name, share in SHARE.items()
+    ]
     found.append(assay.evaluate(paraphrases(), Merging(), metrics=EVERYTHING))
     answered = assay.evaluate(QUESTIONS, Answering(), metrics=EVERYTHING)
     found += [answered, judged(answered, folder)]

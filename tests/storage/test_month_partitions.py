@@ -8,6 +8,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import text
 from tests.storage import samples
 from tests.storage.homes import TEMPLATE_SCHEMA, Home, PostgresServer, copied_database, raw
 
@@ -172,12 +173,17 @@ def test_an_older_store_gets_the_months_of_its_rows(postgres: PostgresServer, sc
     home = Home(postgres.address, clock, postgres_schema=f"p_{uuid4().hex[:12]}")
     before = Schema(scripts=schema.CURRENT.scripts, newest="0022")
     old = open_store(home.address, clock=clock, options=home.options, schema=before)
+    # Rows are written by the code of today, which knows a later column.
+    with raw(old) as connection:
+        connection.execute(text("ALTER TABLE eval_queries ADD COLUMN previous_query text"))
     for _ in range(3):
         log(old, scope, clock, 2)
         clock.advance(days=31)
     with old.writing(scope) as work:
         work.queries.add_many([samples.query("q_by_another", created_at=clock.now())])
     expected = counts(old, scope)
+    with raw(old) as connection:
+        connection.execute(text("ALTER TABLE eval_queries DROP COLUMN previous_query"))
     old.close()
     store = home.open()
     assert counts(store, scope) == expected

@@ -46,17 +46,17 @@ LONG = " hovers" * 30
 """Makes a passage long enough to have words to give."""
 
 
-def test_in_deep_mode_words_of_the_first_results_join_the_query_once_switched_on(sqlite_shelf: Shelf) -> None:
+def test_in_deep_mode_words_of_the_first_results_join_the_query_unless_switched_off(sqlite_shelf: Shelf) -> None:
     sqlite_shelf.put(
         note("m_1", title="a", body=f"The kestrel is a falcon that hovers.{LONG}"),
         note("m_2", title="b", body=f"A kestrel, the small falcon, nests in towers.{LONG}"),
         note("m_3", title="c", body="Every falcon moults in summer."),
         *(note(f"m_other{place}", title="d", body=f"Bread number {place} is baked.") for place in range(20)),
     )
-    assert "m_3" not in ids(sqlite_shelf.search("kestrel", mode="deep", channels=("bm25",)))
-    sqlite_shelf.searcher = sqlite_shelf.searching(flags=sqlite_shelf.flags(query_expansion=100))
     assert "m_3" in ids(sqlite_shelf.search("kestrel", mode="deep", channels=("bm25",)))
     assert "m_3" not in ids(sqlite_shelf.search("kestrel", mode="focused", channels=("bm25",)))
+    sqlite_shelf.searcher = sqlite_shelf.searching(flags=sqlite_shelf.flags(query_expansion=0))
+    assert "m_3" not in ids(sqlite_shelf.search("kestrel", mode="deep", channels=("bm25",)))
 
 
 def test_what_short_passages_share_does_not_join_the_query(sqlite_shelf: Shelf) -> None:
@@ -65,7 +65,6 @@ def test_what_short_passages_share_does_not_join_the_query(sqlite_shelf: Shelf) 
         note("m_2", title="b", body="A kestrel, the small falcon, nests in towers."),
         note("m_3", title="c", body="Every falcon moults in summer."),
     )
-    sqlite_shelf.searcher = sqlite_shelf.searching(flags=sqlite_shelf.flags(query_expansion=100))
     assert "m_3" not in ids(sqlite_shelf.search("kestrel", mode="deep", channels=("bm25",)))
 
 
@@ -78,7 +77,6 @@ def test_words_are_taken_from_what_all_channels_find_and_the_trace_names_them(sq
         note("m_old2", title="e", body="Kestrel by the zeppelin.", superseded_at=sqlite_shelf.clock.now()),
         *(note(f"m_other{place}", title="d", body=f"Bread number {place} is baked.") for place in range(20)),
     )
-    sqlite_shelf.searcher = sqlite_shelf.searching(flags=sqlite_shelf.flags(query_expansion=100))
     result = sqlite_shelf.search("kestrel", mode="deep")
     detail = next(stage for stage in result.stages if stage.name == "candidate").detail
     assert "falcon" in detail["added_stems"]
