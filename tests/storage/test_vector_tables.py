@@ -10,19 +10,19 @@ import pytest
 from sqlalchemy import make_url
 from tests.storage.homes import BOUND_S, PostgresServer
 
-from assay.storage.vector_tables import _Line
+from assay.storage.vector_tables import _SharedConnection
 
 
 def test_a_statement_that_still_runs_is_ended_before_its_connection_is_closed(postgres: PostgresServer) -> None:
     url = make_url(postgres.address).set(drivername="postgresql")
-    line = _Line(url.render_as_string(hide_password=False))
+    shared = _SharedConnection(url.render_as_string(hide_password=False))
     ended: list[str] = []
     begun = threading.Event()
 
     def wait() -> None:
         begun.set()
         try:
-            line.run("SELECT pg_sleep(600)")
+            shared.run("SELECT pg_sleep(600)")
         except psycopg.Error as problem:
             ended.append(str(problem))
 
@@ -30,9 +30,9 @@ def test_a_statement_that_still_runs_is_ended_before_its_connection_is_closed(po
     thread.start()
     begun.wait(BOUND_S)
     time.sleep(0.2)  # until the server runs it: closed a moment earlier it is refused, which is as good
-    line.close()
+    shared.close()
     thread.join(BOUND_S)
     assert not thread.is_alive()
     assert ended
     with pytest.raises(psycopg.OperationalError, match="closed"):
-        line.run("SELECT 1")
+        shared.run("SELECT 1")

@@ -266,7 +266,10 @@ class TenantIndex:
 
 
 def _watch_mapping(base: Base, released: threading.Event) -> weakref.ref[mmap.mmap] | None:
-    """Have an event set when nobody has the vectors of a base mapped any more; None when they are not."""
+    """Have an event set when nobody has the vectors of a base mapped any more; None when they are not.
+
+    The caller keeps what is returned: a weak reference that is gone tells nobody.
+    """
     held: object = None if base.vectors is None else base.vectors.matrix
     while isinstance(held, np.ndarray):
         held = held.base

@@ -62,7 +62,7 @@ class TableRow(NamedTuple):
     text: str
 
 
-class _Line:
+class _SharedConnection:
     """A connection that a thread may still be using when another closes it, as after a case that ran out of time.
 
     Closed under a running statement, a connection of psycopg takes the whole process down.
@@ -102,8 +102,8 @@ class VectorTable:
         self._table = table
         self._lock = threading.Lock()
         self._closed = False
-        self._indexed = _Line(url)
-        self._scanning: _Line | None = None
+        self._indexed = _SharedConnection(url)
+        self._scanning: _SharedConnection | None = None
         self._url = url
         try:
             self.columns = self._read_columns(id_column, vector, text)
@@ -182,12 +182,12 @@ class VectorTable:
         if self._scanning is not None:
             self._scanning.close()
 
-    def _scan(self) -> _Line:
+    def _scan(self) -> _SharedConnection:
         with self._lock:
             if self._closed:
                 raise ConnectionError(f"the table {self._table} is closed")
             if self._scanning is None:
-                self._scanning = _Line(self._url)
+                self._scanning = _SharedConnection(self._url)
                 self._scanning.set("SET enable_indexscan = off")
             return self._scanning
 
