@@ -383,8 +383,8 @@ def find_expansion_stems(ask: Ask, first: Sequence[int]) -> dict[str, float]:
         ask.parsed.stems,
         feedback,
         lambda stem: inverse_frequency(view.document_frequency(stem), view.document_count),
-        options.expansion_terms,
-        options.expansion_weight,
+        count=options.expansion_terms,
+        weight=options.expansion_weight,
     )
     return {stem: weight for stem, weight in weighed.items() if stem not in ask.parsed.stems}
 

@@ -429,8 +429,9 @@ def expand_query(
     stems: Iterable[str],
     feedback_docs: Sequence[Mapping[str, int]],
     idf: Callable[[str], float],
-    count: int = 20,
-    weight: float = 0.15,
+    *,
+    count: int,
+    weight: float,
 ) -> dict[str, float]:
     """Terms with weights: the original ones first, then the added ones, best first."""
     original = dict.fromkeys(stems, 1.0)
