@@ -277,7 +277,9 @@ def tables(measured: Mapping[str, Mapping[str, Measured]]) -> list[str]:
             lines.append(_row(way, [*(f"{mean:.4f}" for mean in means), f"{np.mean(means):.4f}"]))
         for way, base in ((NEW, OLD), (NEW, CONVEX), (FOLLOWING, OLD)):
             pairs = [(taken(ways[way]), taken(ways[base])) for ways in measured.values()]
-            lines.append(_row(f"{way} minus {base}", [_told([pair]) for pair in pairs] + [_told(pairs)]))
+            lines.append(
+                _row(f"{way} minus {base}", [format_difference([pair]) for pair in pairs] + [format_difference(pairs)])
+            )
     spent = {way: np.mean([ways[way].processor_ms for ways in measured.values()]) for way in (OLD, NEW)}
     lines += ["", f"Processor time of a search: {OLD} {spent[OLD]:.1f} ms, {NEW} {spent[NEW]:.1f} ms."]
     for title, ways in (("switched off", ABLATIONS), ("switched on", ADDED)):
@@ -292,10 +294,11 @@ def _part(name: str, measured: Mapping[str, Mapping[str, Measured]]) -> str:
     pairs = [(ways[name].ndcg, ways[NEW].ndcg) for ways in measured.values()]
     cells = [f"{(values - base).mean():+.4f}" for values, base in pairs]
     spent, whole = (np.mean([ways[one].processor_ms for ways in measured.values()]) for one in (name, NEW))
-    return _row(name, [*cells, _told(pairs), f"{spent:.1f} ({spent / whole:.2f}x)"])
+    return _row(name, [*cells, format_difference(pairs), f"{spent:.1f} ({spent / whole:.2f}x)"])
 
 
-def _told(pairs: Sequence[tuple[Values, Values]]) -> str:
+def format_difference(pairs: Sequence[tuple[Values, Values]]) -> str:
+    """Format the mean paired difference with its interval."""
     mean, low, high = difference(pairs)
     return f"{mean:+.4f} [{low:+.4f}, {high:+.4f}]"
 
