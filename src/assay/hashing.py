@@ -14,13 +14,15 @@ from typing import Any
 from assay.errors import BadValue
 
 HASH_PREFIX = "sha256:"
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def canonical_json(value: Any) -> str:
     """The one JSON text of a value."""
     try:
-        text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-        text.encode()
+        text = _ENCODER.encode(value)
+        if not text.isascii():
+            text.encode()
     except (TypeError, ValueError, RecursionError) as problem:
         raise BadValue(
             f"cannot write {_short(value)} as JSON: {problem}",

@@ -8,11 +8,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -88,6 +89,9 @@ class Json(TypeDecorator[Any]):
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002 - signature is SQLAlchemy's
         """To the text that is stored."""
+        if value == ():
+            # Most memories have no tags and no triggers.
+            return "[]"
         return None if value is None else canonical_json(value)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002 - signature is SQLAlchemy's
@@ -143,8 +147,14 @@ VectorType: TypeEngine[NDArray[np.float32]] = _HalfFloats().with_variant(HalfVec
 
 def write_moment(value: datetime) -> str:
     """The stored text of a time."""
+    return _write_utc(value if value.tzinfo is UTC else value.astimezone(UTC))
+
+
+@lru_cache(maxsize=64)
+def _write_utc(value: datetime) -> str:
+    """The stored text of a time in UTC; the rows of one save have the same few times."""
     # strftime writes the year 476 with three digits; this always writes four.
-    return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    return value.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def read_moment(stored: str) -> datetime:
@@ -242,7 +252,8 @@ Record = TypeVar("Record")
 
 def to_row(record: object, table: Table) -> dict[str, Any]:
     """The columns of a record's own table, without secrets. The tenant is added by the repository."""
-    row = {name: _plain(getattr(record, name)) for name in _list_shared(cast("Hashable", type(record)), table)}
+    names, read = _list_shared(cast("Hashable", type(record)), table)
+    row = dict(zip(names, map(_plain, read(record)), strict=True))
     return mask_row(table.name, row)
 
 
@@ -288,8 +299,11 @@ def _upsert(
 
 
 @cache
-def _list_shared(kind: Hashable, table: Table) -> tuple[str, ...]:
-    return tuple(name for name in table.columns.keys() if name != "tenant" and hasattr(kind, name))  # noqa: SIM118 - a ColumnCollection iterates over columns
+def _list_shared(kind: Hashable, table: Table) -> tuple[tuple[str, ...], Callable[[object], tuple[Any, ...]]]:
+    """The columns that a kind of record has a value for, and what reads these values."""
+    names = tuple(name for name in table.columns.keys() if name != "tenant" and hasattr(kind, name))  # noqa: SIM118 - a ColumnCollection iterates over columns
+    read = attrgetter(*names)
+    return names, read if len(names) > 1 else lambda record: (read(record),)
 
 
 @cache

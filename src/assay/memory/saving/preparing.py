@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,20 +137,25 @@ class Preparer:
 
     def embed(self, scope: Scope, checked: Sequence[Prepared]) -> list[Prepared]:
         """Cut drafts into chunks and embed them; a text that was embedded before is not embedded again."""
-        cut = [self._cut(draft) for draft in checked]
+        cut = [self._cut(draft.draft) for draft in checked]
         if self._embedder is None:
-            return [replace(draft, no_vectors=NO_EMBEDDER) for draft in cut]
-        texts = {text_hash: text for draft in cut for text_hash, text in zip(draft.hashes, _texts(draft), strict=True)}
+            return [_add(draft, own, no_vectors=NO_EMBEDDER) for draft, own in zip(checked, cut, strict=True)]
+        texts = {text_hash: text for own in cut for text_hash, text in zip(own.hashes, own.texts, strict=True)}
         try:
             made = self._vectors(scope, self._embedder, texts)
         except (ModelError, MissingExtra) as problem:
-            return [replace(draft, no_vectors=f"the embedder failed: {problem.message}") for draft in cut]
-        return [replace(draft, vectors=_rows(draft, made, self._embedder.dimension)) for draft in cut]
+            why = f"the embedder failed: {problem.message}"
+            return [_add(draft, own, no_vectors=why) for draft, own in zip(checked, cut, strict=True)]
+        dimension = self._embedder.dimension
+        return [
+            _add(draft, own, vectors=_rows(own.hashes, made, dimension))
+            for draft, own in zip(checked, cut, strict=True)
+        ]
 
-    def _cut(self, one: Prepared) -> Prepared:
-        chunked = self.chunker.chunk(one.draft.title, one.draft.body, one.draft.format)
-        cut = replace(one, pieces=tuple(chunked.pieces), skipped=dict(chunked.skipped))
-        return replace(cut, hashes=tuple(content_hash(text) for text in _texts(cut)))
+    def _cut(self, draft: Draft) -> _Cut:
+        chunked = self.chunker.chunk(draft.title, draft.body, draft.format)
+        texts = [build_embedding_text(draft.title, piece.heading_path, piece.text) for piece in chunked.pieces]
+        return _Cut(tuple(chunked.pieces), dict(chunked.skipped), texts, tuple(map(content_hash, texts)))
 
     def _vectors(self, scope: Scope, embedder: Embedder, texts: dict[str, str]) -> dict[str, NDArray[np.float32]]:
         with self._store.reading(scope) as work:
@@ -161,12 +167,32 @@ class Preparer:
         return {**known, **dict(zip(missing, rounded, strict=True))}
 
 
-def _texts(one: Prepared) -> list[str]:
-    return [build_embedding_text(one.draft.title, piece.heading_path, piece.text) for piece in one.pieces]
+class _Cut(NamedTuple):
+    """A draft in pieces, with the text to embed for each and its hash."""
+
+    pieces: tuple[Piece, ...]
+    skipped: dict[str, int]
+    texts: list[str]
+    hashes: tuple[str, ...]
 
 
-def _rows(one: Prepared, made: dict[str, NDArray[np.float32]], dimension: int) -> NDArray[np.float32]:
-    rows = [made[text_hash] for text_hash in one.hashes]
+def _add(
+    checked: Prepared, cut: _Cut, *, vectors: NDArray[np.float32] | None = None, no_vectors: str = ""
+) -> Prepared:
+    return replace(
+        checked,
+        pieces=cut.pieces,
+        skipped=cut.skipped,
+        hashes=cut.hashes,
+        vectors=vectors,
+        no_vectors=no_vectors,
+    )
+
+
+def _rows(hashes: Sequence[str], made: dict[str, NDArray[np.float32]], dimension: int) -> NDArray[np.float32]:
+    if len(hashes) == 1:
+        return made[hashes[0]][None, :]
+    rows = [made[text_hash] for text_hash in hashes]
     return np.stack(rows) if rows else np.zeros((0, dimension), dtype=np.float32)
 
 

@@ -295,10 +295,11 @@ class Saver:
         if not sourced:
             return {}
         with self._store.reading(scope) as work:
+            new = _NewSources(work, sourced.values())
             return {
                 place: _outcome_without_change(draft, there)
                 for place, draft in sourced.items()
-                if (there := _same(work, draft, _current(work, draft))) is not None
+                if (there := _same(work, draft, new.find_current(draft))) is not None
             }
 
     def _commit(self, scope: Scope, prepared: dict[int, Prepared], policy: GatePolicy) -> dict[int, Result]:
@@ -347,18 +348,22 @@ class Saver:
                 chunker=self._preparer.chunker.version,
                 may_end_facts=policy.reconsolidate,
             )
+            new = _NewSources(work, [unit.prepared for unit in ready])
             for unit in ready:
-                results[unit.place] = self._write_one(work, writing, unit, policy)
+                results[unit.place] = self._write_one(work, writing, new, unit, policy)
             writing.flush()
         return results
 
-    def _write_one(self, work: Work, writing: Writing, ready: _Ready, policy: GatePolicy) -> Result:
+    def _write_one(
+        self, work: Work, writing: Writing, new: _NewSources, ready: _Ready, policy: GatePolicy
+    ) -> Result:
         prepared = ready.prepared
         writing.see_before(prepared, compared=policy.compares)
-        there = _current(work, prepared)
+        there = new.find_current(prepared)
         if (same := _same(work, prepared, there)) is not None:
             return _outcome_without_change(prepared, same)
-        plan = self._plan(work, ready, policy, there)
+        plan = self._plan(work, ready, policy, there, new.next_version(prepared, there))
+        new.take(prepared)
         into = plan.decision.merge_into
         if into is not None and was_merged_before(into.memory, prepared):
             return _outcome_without_change(prepared, into.memory)
@@ -371,7 +376,9 @@ class Saver:
             return Refused(prepared.draft.title, prepared.draft.source_id, problem)
         return writing.write(plan)
 
-    def _plan(self, work: Work, ready: _Ready, policy: GatePolicy, there: MemoryRecord | None) -> WritePlan:
+    def _plan(
+        self, work: Work, ready: _Ready, policy: GatePolicy, there: MemoryRecord | None, version: int
+    ) -> WritePlan:
         near = self._near(work, ready) if there is None or ready.prepared.draft.automated else []
         if there is not None:
             # A new version replaces its predecessor alone; a person's note that it contradicts is named all the same.
@@ -394,7 +401,7 @@ class Saver:
             near=tuple(near),
             predecessor=predecessor,
             spared=there if spared else None,
-            version=_next_version(work, prepared, there),
+            version=version,
             enforced=policy.enforced,
             inherited=update.inherited,
             links=update.links,
@@ -436,11 +443,34 @@ def _list_superseded(near: Sequence[Neighbour], policy: GatePolicy) -> list[Memo
     return [neighbour.memory for neighbour in near if limit_verdict(neighbour) is Verdict.SUPERSEDE]
 
 
-def _current(work: Work, prepared: Prepared) -> MemoryRecord | None:
-    if prepared.draft.supersedes is not None:
-        return check_current(work.memories.get(prepared.draft.supersedes))
-    source = prepared.draft.source_id
-    return None if source is None else work.memories.current_of_source(source)
+class _NewSources:
+    """Which sources of a batch the store has nothing of: one question instead of two for each draft."""
+
+    def __init__(self, work: Work, batch: Iterable[Prepared]) -> None:
+        self._work = work
+        sources = {one.draft.source_id for one in batch if one.draft.source_id is not None}
+        # One source is asked about as quickly by itself.
+        self._new = sources - work.memories.sources_among(sources) if len(sources) > 1 else set()
+
+    def take(self, prepared: Prepared) -> None:
+        """Something of this source is being written: from now on the store is asked."""
+        self._new.discard(prepared.draft.source_id)
+
+    def find_current(self, prepared: Prepared) -> MemoryRecord | None:
+        """Return what a draft is a new version of."""
+        if prepared.draft.supersedes is not None:
+            return check_current(self._work.memories.get(prepared.draft.supersedes))
+        source = prepared.draft.source_id
+        return None if source is None or source in self._new else self._work.memories.current_of_source(source)
+
+    def next_version(self, prepared: Prepared, there: MemoryRecord | None) -> int:
+        """Return the version that a draft would be."""
+        if there is not None:
+            return there.version + 1
+        source = prepared.draft.source_id
+        if source is None or source in self._new:
+            return 1
+        return self._work.memories.last_version_of(source) + 1
 
 
 def _same(work: Work, prepared: Prepared, there: MemoryRecord | None) -> MemoryRecord | None:
@@ -452,14 +482,6 @@ def _same(work: Work, prepared: Prepared, there: MemoryRecord | None) -> MemoryR
         return there
     doubted = prepared.doubts and prepared.draft.automated
     return find_quarantined(work, prepared.draft.source_id, prepared.source_hash) if doubted else None
-
-
-def _next_version(work: Work, prepared: Prepared, there: MemoryRecord | None) -> int:
-    if there is not None:
-        return there.version + 1
-    if prepared.draft.source_id is None:
-        return 1
-    return work.memories.last_version_of(prepared.draft.source_id) + 1
 
 
 def _outcome_without_change(prepared: Prepared, there: MemoryRecord) -> SaveOutcome:

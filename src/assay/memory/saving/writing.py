@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 from assay.hashing import content_hash
@@ -33,7 +34,9 @@ from assay.records import (
     Scope,
     Step,
     Tier,
+    values,
 )
+from assay.records.fields import make_checked
 from assay.records.memory import INHERITED, LABEL_FIELDS, TEXT_FIELDS
 from assay.storage import Saved, SaveRecord, Work
 from assay.storage.repositories.facts import start_of_validity
@@ -155,6 +158,17 @@ def _readable(value: Any) -> str:
 
 CARRIED = (*TEXT_FIELDS, *LABEL_FIELDS)
 """Fields of a draft that a merge keeps unchanged, so that it can be undone."""
+_OF_DRAFT = (*CARRIED, "tier", "format", "written_with")
+_read_draft = attrgetter(*_OF_DRAFT)
+_NEW_MEMORY: Mapping[str, Any] = {
+    "superseded_at": None,
+    "learned_triggers": (),
+    "confidence": 0.5,
+    "validation_count": 0,
+    "access_count": 0,
+    "frequency": 1,
+}
+"""What a memory begins with."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -202,7 +216,7 @@ class Writing:
     ) -> None:
         self._work = work
         self._scope = scope
-        self._now = now
+        self._now = values.moment(now, "now")
         self._ids = ids
         self._model = model
         self._chunker = chunker
@@ -285,10 +299,12 @@ class Writing:
 
     def _memory(self, plan: WritePlan) -> MemoryRecord:
         draft = plan.prepared.draft
-        kept = {name: getattr(draft, name) for name in (*CARRIED, "tier", "format", "written_with")}
         own = {RESERVED: {"automated": True}} if draft.automated else {}
-        return MemoryRecord(
-            **kept,
+        # What a draft holds was checked when the draft was made, by the same rules.
+        return make_checked(
+            MemoryRecord,
+            **_NEW_MEMORY,
+            **dict(zip(_OF_DRAFT, _read_draft(draft), strict=True)),
             id=self._ids.new("m"),
             metadata={**draft.metadata, **own},
             source_hash=plan.prepared.source_hash,
@@ -376,8 +392,10 @@ class Writing:
     ) -> SaveOutcome:
         outcome = outcome_of(plan, save_id, memory_id, self._now)
         nearest = outcome.nearest[0] if outcome.nearest else None
+        # Everything in it was checked as a part of the draft or was made here.
         self._saves.append(
-            SaveRecord(
+            make_checked(
+                SaveRecord,
                 save_id=save_id,
                 decision=outcome.decision,
                 at=self._now,
@@ -458,11 +476,11 @@ def _last_step(plan: WritePlan, memory_id: str | None) -> Step:
 def _detail(outcome: SaveOutcome, title: str) -> dict[str, Any]:
     return {
         "title": title,
-        "steps": [list(astuple(step)) for step in outcome.steps],
-        "masks": [list(astuple(mask)) for mask in outcome.masks],
+        "steps": [[step.name, step.decision, step.detail] for step in outcome.steps],
+        "masks": [[mask.kind, mask.where, mask.length] for mask in outcome.masks],
         "nearest": [_nearest(neighbour) for neighbour in outcome.nearest],
         "superseded": list(outcome.superseded),
-        "inherited": [list(astuple(kept)) for kept in outcome.inherited],
+        "inherited": [[kept.field, kept.value] for kept in outcome.inherited],
         "contradicts": list(outcome.contradicts),
         "outdated": [[fact.memory_id, fact.value, fact.now] for fact in outcome.outdated],
     }

@@ -153,6 +153,7 @@ _CURRENT_OF_SOURCE = (
     .limit(1)
 )
 _VERSIONS_OF_SOURCE = _OF_SOURCE.with_only_columns(memories.c.version)
+_KNOWN_SOURCES = select(memories.c.source_id).where(mine(memories), among(memories.c.source_id, "sources"))
 
 
 class CurrentText(NamedTuple):
@@ -291,6 +292,10 @@ class Memories(Repository):
         """The newest version from a source that nothing has superseded, if there is one."""
         rows = self._rows(_CURRENT_OF_SOURCE, source_id=source_id)
         return from_row(MemoryRecord, rows[0], memories) if rows else None
+
+    def sources_among(self, sources: Collection[str]) -> set[str]:
+        """Return those of these sources that any memory came from, be it superseded."""
+        return {source for (source,) in self._tuples(_KNOWN_SOURCES, sources=list(sources))} if sources else set()
 
     def last_version_of(self, source_id: str) -> int:
         """The highest version that came from a source; 0 when nothing did."""

@@ -14,6 +14,7 @@ import sqlite3
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Insert, Select
@@ -67,14 +68,25 @@ class PreparedInsert(NamedTuple):
     """An INSERT as the driver takes it."""
 
     sql: str
-    parameters: tuple[_Parameter, ...]
+    read: Callable[[Mapping[str, Any]], Sequence[Any]]
+    """Takes the values of a row in the order of the SQL text."""
+    converted: tuple[tuple[int, Convert], ...]
+    """Which values are converted, and how."""
 
     def run(self, connection: sqlite3.Connection, rows: Sequence[Mapping[str, Any]]) -> None:
         """Insert these rows."""
         try:
-            connection.executemany(self.sql, [_values(self.parameters, row) for row in rows])
+            connection.executemany(self.sql, [self._values(row) for row in rows])
         except sqlite3.Error as problem:
             raise as_sqlalchemy_raises(problem, self.sql) from problem
+
+    def _values(self, row: Mapping[str, Any]) -> Sequence[Any]:
+        if not self.converted:
+            return self.read(row)
+        values = list(self.read(row))
+        for place, convert in self.converted:
+            values[place] = convert(values[place])
+        return values
 
 
 def _values(parameters: tuple[_Parameter, ...], given: Mapping[str, Any]) -> list[Any]:
@@ -99,7 +111,14 @@ def prepare_query(statement: Select[Any]) -> PreparedQuery:
 def prepare_insert(statement: Insert, names: tuple[str, ...]) -> PreparedInsert:
     """Return an INSERT of these columns as the driver takes it. It is kept for good, as with `prepare_query`."""
     sql, parameters = _compile(statement, column_keys=names)
-    return PreparedInsert(sql, parameters)
+    if len(parameters) == 1 or any(parameter.is_fixed for parameter in parameters):
+        return PreparedInsert(sql, partial(_values, parameters), ())
+    converted = [(place, parameter.convert) for place, parameter in enumerate(parameters)]
+    return PreparedInsert(
+        sql,
+        itemgetter(*(parameter.name for parameter in parameters)),
+        tuple((place, convert) for place, convert in converted if convert is not None),
+    )
 
 
 def run_sql(connection: Connection, driver: sqlite3.Connection | None, sql: str, values: Sequence[Any]) -> list[Any]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from assay.records import Mask
 from assay.text.secrets import addresses, formats, named, surroundings
 from assay.text.secrets import addresses as documents
+from assay.text.secrets.needles import Needles, cut_grams
 from assay.text.secrets.rules import NAMED_SECRET, Finding, lower_in_place
 
 _PLAIN = re.compile(r"[A-Za-z]{0,14}(?:[ ,?!'][ ]?[A-Za-z]{0,14}){0,10}")
@@ -54,6 +55,8 @@ _RULES_BY_ANCHOR: dict[str, list[int]] = {}
 for _place, _rule in enumerate(RULES):
     for _anchor in _rule.anchors:
         _RULES_BY_ANCHOR.setdefault(_anchor, []).append(_place)
+_ANCHORS = Needles(_RULES_BY_ANCHOR)
+_PREFIXES = Needles(rule.prefix for rule in formats.PREFIXED)
 _MOST_CHARACTERS = 64
 _MOST_CLEAN = 4_096
 _clean: set[str | bytes] = set()
@@ -141,10 +144,10 @@ def _look_through(text: str) -> list[Finding]:
 
 def _every(text: str) -> Iterator[Finding]:
     lower = lower_in_place(text)
-    for rule in formats.PREFIXED:
-        if rule.prefix in text:
-            yield from rule.find(text)
-    for place in sorted({place for anchor, places in _RULES_BY_ANCHOR.items() if anchor in lower for place in places}):
+    grams = cut_grams(lower)
+    for place in _PREFIXES.find(text, grams):
+        yield from formats.PREFIXED[place].find(text)
+    for place in sorted({place for anchor in _ANCHORS.find_texts(lower, grams) for place in _RULES_BY_ANCHOR[anchor]}):
         yield from RULES[place].find(text, lower)
     for find in (
         formats.find_blocks,
@@ -160,9 +163,7 @@ def _every(text: str) -> Iterator[Finding]:
         documents.find_kubernetes_secrets,
     ):
         yield from find(text)
-    yield from named.find_named(text, lower)
-    for find_in_words in (named.find_nearby, named.find_before_name, named.find_shaped):
-        yield from find_in_words(text, lower)
+    yield from named.find_in_words(text, lower, grams)
 
 
 def _outside(found: Iterable[Finding], marks: list[tuple[int, int]]) -> list[Finding]:

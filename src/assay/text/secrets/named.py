@@ -9,8 +9,9 @@ leaves no doubt (`password`): then a plain or short value counts too. In a sente
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
+from assay.text.secrets.needles import Needles
 from assay.text.secrets.rules import (
     NAMED_SECRET,
     Finding,
@@ -111,6 +112,7 @@ _STEMS = (
 )
 """What every name begins with, in small letters."""
 _STEM = re.compile("|".join(map(re.escape, _STEMS)))
+_STEM_NEEDLES = Needles(_STEMS)
 _PROSE = (
     r"is|was|are|ist|lautet|war|este|est|était|es|era|fue|é|è|er|är|var|on|jest|to|je|now|become|becomes|became"
     r"|changed to"
@@ -315,11 +317,21 @@ def may_name(lower: str) -> bool:
     return _STEM.search(lower) is not None
 
 
-def find_named(text: str, lower: str) -> Iterator[Finding]:
-    """Find values whose name marks them as secret; `lower` is the text in lower case, with the same positions."""
+def find_in_words(text: str, lower: str, grams: Set[str]) -> Iterator[Finding]:
+    """Find all secrets of this module; `lower` is the text in small letters, with the same positions."""
+    yield from find_named(text, lower, grams)
+    if _NEARBY_WORDS.find(lower, grams):
+        yield from find_nearby(text)
+    if _NAMES_AFTER.find(lower, grams):
+        yield from find_before_name(text)
+    yield from find_shaped(text, lower, grams)
+
+
+def find_named(text: str, lower: str, grams: Set[str]) -> Iterator[Finding]:
+    """Find values whose name marks them as secret."""
     after = 0
     left = READ_AT_LEAST + READ_PER_CHARACTER * len(text)
-    for place in _places(lower):
+    for place in _places(lower, grams):
         if place < after or left <= 0:
             continue
         found, until = _find_value(text, place)
@@ -329,10 +341,11 @@ def find_named(text: str, lower: str) -> Iterator[Finding]:
             yield found
 
 
-def find_nearby(text: str, lower: str) -> Iterator[Finding]:
+_NEARBY_WORDS = Needles(("pass", "secret", "token", "key", "cred", "pwd", "kennwort", "bearer"))
+
+
+def find_nearby(text: str) -> Iterator[Finding]:
     """Find random values that follow the name of a secret in the same line, at any place of the sentence."""
-    if not any(word in lower for word in ("pass", "secret", "token", "key", "cred", "pwd", "kennwort", "bearer")):
-        return
     for match in _CANDIDATE.finditer(text):
         # A value right after a separator was looked at by its name.
         if text[max(0, match.start() - 3) : match.start()].rstrip(" \"'`").endswith((":", "=")):
@@ -352,10 +365,11 @@ def _follows_word(text: str, place: int) -> bool:
     return bool(words) and _NOT_NEAR.search(text, words[0].end(), place) is None
 
 
-def find_before_name(text: str, lower: str) -> Iterator[Finding]:
+_NAMES_AFTER = Needles(("pass", "secret", "token", "key"))
+
+
+def find_before_name(text: str) -> Iterator[Finding]:
     """Find a secret that comes before its name, as in `hunter2 is the password`."""
-    if not any(word in lower for word in ("pass", "secret", "token", "key")):
-        return
     for match in _AFTER.finditer(text):
         value = trim(match["value"])
         if _SPEAKS_OF_IDS.search(text, max(0, match.start() - 30), match.start()) or is_placeholder(value):
@@ -370,40 +384,20 @@ def find_before_name(text: str, lower: str) -> Iterator[Finding]:
             yield Finding(match.start(), match.start() + len(value), NAMED_SECRET)
 
 
-def find_shaped(text: str, lower: str) -> Iterator[Finding]:
+_LOGIN_WORDS = Needles(
+    (
+        *("user", "log", "sign", "account", "admin", "root", "deploy", "ftp", "vpn", "ssh", "router", "guest", "wifi"),
+        *("wlan", "wi-fi", "access", "pass", "pw", "cred", "benutzer", "zugang", "konto", "usuario", "utilisateur"),
+    )
+)
+
+
+def find_shaped(text: str, lower: str, grams: Set[str]) -> Iterator[Finding]:
     """Find values that look like a password, with letters, digits and marks, after a term for a login."""
     for match in _SLASHED.finditer(text) if " / " in text else ():
         if _is_mixture(match[1]) and match[1].lower() != match[1] != match[1].upper() and looks_random(match[1]):
             yield Finding(match.start(1), match.end(1), NAMED_SECRET)
-    if not any(
-        word in lower
-        for word in (
-            "user",
-            "log",
-            "sign",
-            "account",
-            "admin",
-            "root",
-            "deploy",
-            "ftp",
-            "vpn",
-            "ssh",
-            "router",
-            "guest",
-            "wifi",
-            "wlan",
-            "wi-fi",
-            "access",
-            "pass",
-            "pw",
-            "cred",
-            "benutzer",
-            "zugang",
-            "konto",
-            "usuario",
-            "utilisateur",
-        )
-    ):
+    if not _LOGIN_WORDS.find(lower, grams):
         return
     for match in _SHAPED.finditer(text):
         value = trim(match[0])
@@ -424,10 +418,10 @@ def value_is_secret(name: str, value: str) -> bool:
     return looks_secret(value, strong=found["strong"] is not None, quoted=True)
 
 
-def _places(lower: str) -> list[int]:
+def _places(lower: str, grams: Set[str]) -> list[int]:
     """Return the positions of the stems of names, in order."""
     places: set[int] = set()
-    for stem in _STEMS:
+    for stem in _STEM_NEEDLES.find_texts(lower, grams):
         place = lower.find(stem)
         while place >= 0:
             places.add(place)
