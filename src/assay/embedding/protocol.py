@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +76,21 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         """One row of length 1 for each text, in the order given."""
         ...
+
+
+@runtime_checkable
+class MayEmbedElsewhere(Protocol):
+    """An embedder that says whether other processes do its work."""
+
+    @property
+    def embeds_elsewhere(self) -> bool:
+        """Whether this process has nothing to do while texts are embedded."""
+        ...
+
+
+def embeds_elsewhere(embedder: Embedder) -> bool:
+    """Whether other processes do an embedder's work; one that does not say embeds here."""
+    return isinstance(embedder, MayEmbedElsewhere) and embedder.embeds_elsewhere
 
 
 # --- Batches for models whose cost is the longest text times the number of texts ---

@@ -87,6 +87,11 @@ class SpreadEmbedder(AroundEmbedder):
         self._executor = executor
         self._load = load
 
+    @property
+    def embeds_elsewhere(self) -> bool:
+        """Always: the workers do."""
+        return True
+
     def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
         """One row of length 1 for each text; raises `ModelError` where no worker could embed some."""
         if len(texts) <= 1:

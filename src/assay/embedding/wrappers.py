@@ -15,7 +15,15 @@ from threading import Lock
 import numpy as np
 
 from assay import cpu_budget
-from assay.embedding.protocol import CrossEncoder, Embedder, PairScores, Progress, SimilarityProfile, Vectors
+from assay.embedding.protocol import (
+    CrossEncoder,
+    Embedder,
+    PairScores,
+    Progress,
+    SimilarityProfile,
+    Vectors,
+    embeds_elsewhere,
+)
 from assay.errors import BadValue
 
 # --- What wrappers share ---
@@ -46,6 +54,11 @@ class AroundEmbedder:
     def profile(self) -> SimilarityProfile:
         """The inner embedder's."""
         return self._inner.profile
+
+    @property
+    def embeds_elsewhere(self) -> bool:
+        """The inner embedder's."""
+        return embeds_elsewhere(self._inner)
 
     def count_tokens(self, text: str) -> int:
         """The inner embedder's."""

@@ -433,6 +433,29 @@ def test_many_drafts_are_saved_in_order_and_one_bad_one_stops_none(saver: Saver,
     assert ids == sorted(memory.id for memory in stored(store, scope))
 
 
+class Elsewhere(Counting):
+    """Embeds as workers do: the next batch is prepared while one is written."""
+
+    embeds_elsewhere = True
+
+
+def test_drafts_prepared_ahead_are_saved_as_others_are(make_saver: MakeSaver, store: Store, scope: Scope) -> None:
+    bodies = ["A lamp by the ferry.", "A keeper at dusk.", "A lamp by the ferry.", "The first harbour wind."]
+    drafts = [draft("Note", body, source_id=f"s{number}") for number, body in enumerate(bodies * 2)]
+    drafts[3] = draft("Bad", "{", format="JSON")
+    here, elsewhere = Counting(), Elsewhere()
+    other = Scope(tenant="other", principal="ada")
+
+    plain = list(make_saver(here).save_many(other, drafts, batch=1))
+    ahead = list(make_saver(elsewhere).save_many(scope, drafts, batch=1))
+
+    assert [one for one, _ in ahead] == drafts
+    assert [type(result) for _, result in ahead] == [type(result) for _, result in plain]
+    # A text of the batch before, which may not be written yet, is not embedded again either.
+    assert elsewhere.texts == here.texts
+    assert len(stored(store, scope)) == len(stored(store, other)) == 7
+
+
 def test_a_run_that_was_stopped_goes_on_where_it_was(make_saver: MakeSaver, store: Store, scope: Scope) -> None:
     drafts = [draft(f"Note {number}", f"Body of note {number}.", source_id=f"s{number}") for number in range(8)]
     run = make_saver().save_many(scope, drafts, batch=3)

@@ -135,14 +135,18 @@ class Preparer:
             doubts=find_doubts(clean, hidden_masks) if scored else (),
         )
 
-    def embed(self, scope: Scope, checked: Sequence[Prepared]) -> list[Prepared]:
-        """Cut drafts into chunks and embed them; a text that was embedded before is not embedded again."""
+    def embed(self, scope: Scope, checked: Sequence[Prepared], *, unwritten: Iterable[Prepared] = ()) -> list[Prepared]:
+        """Cut drafts into chunks and embed them.
+
+        A text that was embedded before is not embedded again: its vector is in the store, or that of a draft in
+        `unwritten`, which was prepared before these and may not be stored yet.
+        """
         cut = [self._cut(draft.draft) for draft in checked]
         if self._embedder is None:
             return [_add(draft, own, no_vectors=NO_EMBEDDER) for draft, own in zip(checked, cut, strict=True)]
         texts = {text_hash: text for own in cut for text_hash, text in zip(own.hashes, own.texts, strict=True)}
         try:
-            made = self._vectors(scope, self._embedder, texts)
+            made = self._vectors(scope, self._embedder, texts, unwritten)
         except (ModelError, MissingExtra) as problem:
             why = f"the embedder failed: {problem.message}"
             return [_add(draft, own, no_vectors=why) for draft, own in zip(checked, cut, strict=True)]
@@ -157,9 +161,14 @@ class Preparer:
         texts = [build_embedding_text(draft.title, piece.heading_path, piece.text) for piece in chunked.pieces]
         return _Cut(tuple(chunked.pieces), dict(chunked.skipped), texts, tuple(map(content_hash, texts)))
 
-    def _vectors(self, scope: Scope, embedder: Embedder, texts: dict[str, str]) -> dict[str, NDArray[np.float32]]:
+    def _vectors(
+        self, scope: Scope, embedder: Embedder, texts: dict[str, str], unwritten: Iterable[Prepared]
+    ) -> dict[str, NDArray[np.float32]]:
         with self._store.reading(scope) as work:
             known = work.vectors.by_hashes(embedder.model, list(texts)) if texts else {}
+        for draft in unwritten:
+            if draft.vectors is not None:
+                known |= dict(zip(draft.hashes, draft.vectors, strict=True))
         missing = [text_hash for text_hash in texts if text_hash not in known]
         fresh = embedder.embed([texts[text_hash] for text_hash in missing])
         # As the store will give them back, so that a comparison now and one later agree.
@@ -176,9 +185,7 @@ class _Cut(NamedTuple):
     hashes: tuple[str, ...]
 
 
-def _add(
-    checked: Prepared, cut: _Cut, *, vectors: NDArray[np.float32] | None = None, no_vectors: str = ""
-) -> Prepared:
+def _add(checked: Prepared, cut: _Cut, *, vectors: NDArray[np.float32] | None = None, no_vectors: str = "") -> Prepared:
     return replace(
         checked,
         pieces=cut.pieces,

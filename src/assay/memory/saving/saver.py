@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
 from assay.clock import Clock
-from assay.embedding.protocol import Embedder
+from assay.embedding.protocol import Embedder, embeds_elsewhere
 from assay.errors import InputError, NotReady, StoreFault
 from assay.flags import Flags
 from assay.index import SearchIndexes
@@ -22,6 +23,7 @@ from assay.memory import rights
 from assay.memory.saving.decisions import RECONSOLIDATION, UNGATED, GatePolicy, decide, limit_verdict, policy_for
 from assay.memory.saving.drafts import RESERVED
 from assay.memory.saving.fact_changes import NOTHING, FactChanges, add_neighbours, compare_facts
+from assay.memory.saving.lookahead import prepare_ahead, prepare_in_turn
 from assay.memory.saving.neighbours import (
     CopyWatch,
     Judge,
@@ -123,6 +125,17 @@ class Refused(NamedTuple):
 
 
 Result = SaveOutcome | Refused
+
+
+class PreparedBatch(NamedTuple):
+    """Drafts that go into one transaction, checked and embedded; keys are places among the drafts."""
+
+    drafts: Sequence[Draft]
+    results: dict[int, Result]
+    """Of drafts that were refused, or are there already."""
+    prepared: dict[int, Prepared]
+
+
 OnDone = Callable[[Draft, Result], None]
 SaveObserver = Callable[[Scope, Draft, SaveOutcome, float], None]
 
@@ -172,7 +185,7 @@ class Saver:
         """Keep one draft, or say why not. A draft that cannot be kept at all is refused with `InputError`."""
         began = self._stopwatch()
         policy = self._policy(scope, draft.source_id or draft.title) if gated else UNGATED
-        [result] = self._save_batch(scope, [draft], policy)
+        [result] = self._save_batch(scope, self._prepare_batch(scope, policy, [draft], None), policy)
         if isinstance(result, Refused):
             raise result.error
         for observe in self._observers:
@@ -202,11 +215,18 @@ class Saver:
         others.
         """
         policy = self._policy(scope, scope.principal) if gated else UNGATED
-        for taken in self._batches(drafts, batch):
-            for draft, result in zip(taken, self._save_batch(scope, taken, policy), strict=True):
-                if on_done is not None:
-                    on_done(draft, result)
-                yield draft, result
+        pace = Pace(self._options.batch_seconds)
+        began = self._stopwatch()
+        with closing(self._prepare_batches(scope, self._cut(drafts, batch, pace), policy)) as batches:
+            for prepared in batches:
+                results = self._save_batch(scope, prepared, policy)
+                ended = self._stopwatch()
+                pace.learn(sum(len(draft.body) for draft in prepared.drafts), ended - began)
+                began = ended
+                for draft, result in zip(prepared.drafts, results, strict=True):
+                    if on_done is not None:
+                        on_done(draft, result)
+                    yield draft, result
 
     def restore(self, scope: Scope, memory_id: str, *, automated: bool = False) -> SaveOutcome:
         """Undo the forgetting, the quarantine, the supersede or the last merge of one memory, and nothing later."""
@@ -232,18 +252,21 @@ class Saver:
         draft = draft_of_update(memory, scope, changes, automated=automated, tool=tool)
         return already(memory) if draft is None else self.save(scope, draft)
 
-    def _batches(self, drafts: Iterable[Draft], batch: int | None) -> Iterator[list[Draft]]:
-        if batch is not None:
-            waiting = iter(drafts)
-            while taken := list(islice(waiting, batch)):
-                yield taken
+    def _cut(self, drafts: Iterable[Draft], batch: int | None, pace: Pace) -> Iterator[list[Draft]]:
+        if batch is None:
+            yield from cut_batches(drafts, self._options.batch, pace)
             return
-        pace = Pace(self._options.batch_seconds)
-        for taken in cut_batches(drafts, self._options.batch, pace):
-            began = self._stopwatch()
-            # Whoever takes the batch saves it before asking for the next.
+        waiting = iter(drafts)
+        while taken := list(islice(waiting, batch)):
             yield taken
-            pace.learn(sum(len(draft.body) for draft in taken), self._stopwatch() - began)
+
+    def _prepare_batches(
+        self, scope: Scope, batches: Iterable[list[Draft]], policy: GatePolicy
+    ) -> Generator[PreparedBatch]:
+        prepare = partial(self._prepare_batch, scope, policy)
+        if self._embedder is not None and embeds_elsewhere(self._embedder):
+            return prepare_ahead(batches, prepare)
+        return prepare_in_turn(batches, prepare)
 
     def _policy(self, scope: Scope, identity: str) -> GatePolicy:
         return policy_for(
@@ -274,7 +297,10 @@ class Saver:
     def _model(self) -> str | None:
         return None if self._embedder is None else self._embedder.model
 
-    def _save_batch(self, scope: Scope, drafts: Sequence[Draft], policy: GatePolicy) -> list[Result]:
+    def _prepare_batch(
+        self, scope: Scope, policy: GatePolicy, drafts: Sequence[Draft], before: PreparedBatch | None
+    ) -> PreparedBatch:
+        """Check and embed drafts; `before` is a batch that may not be written yet, whose vectors are used again."""
         results: dict[int, Result] = {}
         checked: dict[int, Prepared] = {}
         for place, draft in enumerate(drafts):
@@ -284,9 +310,13 @@ class Saver:
                 results[place] = Refused(draft.title, draft.source_id, problem)
         results |= self._already_there(scope, checked)
         left = [place for place in checked if place not in results]
-        prepared = self._preparer.embed(scope, [checked[place] for place in left])
-        if prepared:
-            results |= self._commit(scope, dict(zip(left, prepared, strict=True)), policy)
+        unwritten = () if before is None else before.prepared.values()
+        prepared = self._preparer.embed(scope, [checked[place] for place in left], unwritten=unwritten)
+        return PreparedBatch(drafts, results, dict(zip(left, prepared, strict=True)))
+
+    def _save_batch(self, scope: Scope, batch: PreparedBatch, policy: GatePolicy) -> list[Result]:
+        written = self._commit(scope, batch.prepared, policy) if batch.prepared else {}
+        results = batch.results | written
         return [results[place] for place in sorted(results)]
 
     def _already_there(self, scope: Scope, checked: dict[int, Prepared]) -> dict[int, Result]:
@@ -354,9 +384,7 @@ class Saver:
             writing.flush()
         return results
 
-    def _write_one(
-        self, work: Work, writing: Writing, new: _NewSources, ready: _Ready, policy: GatePolicy
-    ) -> Result:
+    def _write_one(self, work: Work, writing: Writing, new: _NewSources, ready: _Ready, policy: GatePolicy) -> Result:
         prepared = ready.prepared
         writing.see_before(prepared, compared=policy.compares)
         there = new.find_current(prepared)
