@@ -2,7 +2,7 @@
 
 FactConsolidation: a numbered list of facts of which later ones replace earlier ones, and 100 questions for each list.
 Every fact is saved as a note of its own, in order, with the settings and the gate of a new user and the bundled model;
-then the questions are searched, those of one hop as `auto` chooses, those of several hops in `deep` mode.
+then the questions are searched as `auto` chooses, those of several hops in `deep` mode too.
 
 - One hop: an answer counts when its words stand in the text of a hit. Told are the top hit, the first five, and how
   often the top hit states a value that a later fact replaced. The same questions over the facts with plain BM25 and
@@ -168,7 +168,7 @@ class SingleHop(NamedTuple):
 
 
 class MultiHop(NamedTuple):
-    """What deep mode found for questions of several hops."""
+    """What was found for questions of several hops."""
 
     name: str
     asked: int
@@ -249,19 +249,18 @@ class PartFigures(NamedTuple):
 def measure_part(part: Part, db: Path, saving: Saving, embedder: Embedder) -> PartFigures:
     """Search the questions of a part in its filled store, and with the plain rankings."""
     plain = PlainRanking(part.facts, embedder)
-    mode = Mode.DEEP if part.is_multi_hop else Mode.AUTO
+    modes = (Mode.AUTO, Mode.DEEP) if part.is_multi_hop else (Mode.AUTO,)
     with assay.Memory(db, embedder=embedder) as memory:
 
-        def search(query: str) -> list[str]:
+        def search(mode: Mode, query: str) -> list[str]:
             return [hit.text for hit in memory.search(query, k=SHOWN, mode=mode).hits]
 
-        ways: dict[str, Search] = {
-            f"Assay, {mode}": search,
+        ways: dict[str, Search] = {f"Assay, {mode}": partial(search, mode) for mode in modes} | {
             "BM25 alone, ties as listed": plain.bm25,
             "BM25 alone, newest of ties first": partial(plain.bm25, newest_first=True),
             "vectors alone": plain.vector,
         }
-        search(part.questions[0].text)  # what is loaded at first is not timed
+        search(modes[0], part.questions[0].text)  # what is loaded at first is not timed
         rows: list[SingleHop | MultiHop]
         if part.is_multi_hop:
             known = Chains(part.facts)

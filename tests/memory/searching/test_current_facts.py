@@ -143,9 +143,10 @@ CHAIN = (
 )
 
 
-def test_deep_mode_follows_a_question_from_fact_to_fact(shelf: Shelf) -> None:
+@pytest.mark.parametrize("mode", [Mode.AUTO, Mode.FOCUSED, Mode.DEEP])
+def test_a_question_is_followed_from_fact_to_fact(shelf: Shelf, mode: Mode) -> None:
     put_in_turn(shelf, *CHAIN)
-    found = shelf.search("Where was the author of The Moonstone born?", mode=Mode.DEEP, explain=True)
+    found = shelf.search("Where was the author of The Moonstone born?", mode=mode, explain=True)
     assert ids(found)[:2] == ["m_author", "m_born"]
     steps = [hit.explanation.step for hit in found.hits[:2] if hit.explanation]
     assert [(step.hop, step.about, step.leads_to) for step in steps if step] == [
@@ -165,9 +166,9 @@ def test_two_hops_are_followed_and_no_more(sqlite_shelf: Shelf) -> None:
     assert {name for name, step in steps.items() if step} == {"m_author", "m_born", "m_continent"}
 
 
-def test_other_modes_follow_nothing(sqlite_shelf: Shelf) -> None:
+def test_quick_mode_follows_nothing(sqlite_shelf: Shelf) -> None:
     put_in_turn(sqlite_shelf, *CHAIN)
-    found = sqlite_shelf.search("Where was the author of The Moonstone born?", explain=True)
+    found = sqlite_shelf.search("Where was the author of The Moonstone born?", mode=Mode.QUICK, explain=True)
     assert all(hit.explanation and hit.explanation.step is None for hit in found)
 
 
@@ -176,6 +177,19 @@ def test_a_question_in_one_step_keeps_its_order(sqlite_shelf: Shelf) -> None:
     found = sqlite_shelf.search("Who is the author of The Moonstone?", mode=Mode.DEEP, explain=True)
     assert ids(found)[0] == "m_author"
     assert all(hit.explanation and hit.explanation.step is None for hit in found)
+
+
+@pytest.mark.parametrize("mode", [Mode.FOCUSED, Mode.DEEP])
+def test_a_note_that_holds_the_whole_question_stays_first(sqlite_shelf: Shelf, mode: Mode) -> None:
+    put_in_turn(
+        sqlite_shelf,
+        note("m_target", title="Target", body="The deploy target of Billing is Frankfurt."),
+        note("m_region", title="Region", body="The region of Frankfurt is eu-central-1."),
+        note("m_answer", title="Failures", body="Deploys of Billing fail when the certificate is too old."),
+    )
+    assert ids(sqlite_shelf.search("Why do deploys of Billing fail?", mode=mode))[0] == "m_answer"
+    followed = sqlite_shelf.search("In which region is the deploy target of Billing?", mode=mode)
+    assert ids(followed)[:2] == ["m_target", "m_region"]
 
 
 def test_a_step_that_may_not_be_shown_is_not_shown(sqlite_shelf: Shelf) -> None:

@@ -96,7 +96,7 @@ def test_what_each_mode_does() -> None:
         few, True, options.pools[Mode.QUICK], rerank=False, expand=False, hops=False
     )
     assert plan_mode(Mode.FOCUSED, options) == SearchPlan(
-        tuple(Channel), False, options.pools[Mode.FOCUSED], rerank=False, expand=False, hops=False
+        tuple(Channel), False, options.pools[Mode.FOCUSED], rerank=False, expand=False, hops=True
     )
     assert plan_mode(Mode.DEEP, options) == SearchPlan(
         tuple(Channel), False, options.pools[Mode.DEEP], rerank=True, expand=True, hops=True

@@ -29,6 +29,7 @@ STAGES = [
     "aggregate",
     "boost",
     "rerank",
+    "hops",
     "current-facts",
     "trust",
     "final-rank",

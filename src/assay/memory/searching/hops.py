@@ -5,19 +5,21 @@
       2. Wilkie Collins was born in the city of London.      (the first fact leads to Wilkie Collins)
 
 Only current facts count. The search is bounded: at most two hops, and five facts are followed at each. A chain is as
-good as its facts are on average like the question. Deep mode puts the facts of the best chains first, in their order.
+good as its facts are on average like the question. The facts of the best chains are put first, in their order, unless
+one of the first results holds more of the question's words than a chain does: then that note answers the question, and
+the facts only happen to be about something that it names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from assay.records import HopStep
 from assay.storage import StoredFact
 from assay.text.facts import normalise_name
 from assay.text.relations import RelationKind
-from assay.text.terms import stems_of, words
+from assay.text.terms import stems, stems_of, words
 from assay.text.wording import FUNCTION_WORDS
 
 MOST_HOPS = 2
@@ -27,6 +29,8 @@ READ = 50
 """Facts that are read at each hop, the newest."""
 MOST_PLACED = 5
 """Facts of chains that are put first."""
+COMPARED_RESULTS = 5
+"""First results that a chain is compared with."""
 SHORTEST_NAME = 3
 """Characters of a name that is looked up: `it` names nothing."""
 
@@ -54,13 +58,17 @@ def find_chains(runs: Sequence[str], query_stems: Collection[str], about: About,
     """
     named = [run for run in dict.fromkeys(map(normalise_name, runs)) if len(run) >= SHORTEST_NAME]
     first = _without_parts(_newest(about(named)))
-    asked = {stem for stem in query_stems if stem not in FUNCTION_WORDS and stem not in _QUESTION_WORDS}
+    asked = _list_asked(query_stems)
     beams = _best([Chain((fact,), 0.0) for fact in first if asked - set(fact.topic.split())], score)
     found: list[Chain] = []
     for _ in range(MOST_HOPS):
         beams = _best(_follow(beams, about), score)
         found += beams
     return sorted(found, key=lambda chain: -chain.score)
+
+
+def _list_asked(query_stems: Collection[str]) -> set[str]:
+    return {stem for stem in query_stems if stem not in FUNCTION_WORDS and stem not in _QUESTION_WORDS}
 
 
 _QUESTION_WORDS = frozenset(stems_of(words("which what who whom whose where when how name person thing")))
@@ -100,6 +108,28 @@ def _best(chains: Sequence[Chain], score: Score) -> list[Chain]:
     scores = score([chain.facts[-1] for chain in chains])
     scored = [chain._replace(total=chain.total + likeness) for chain, likeness in zip(chains, scores, strict=True)]
     return sorted(scored, key=lambda chain: -chain.total)[:FOLLOWED]
+
+
+def drop_answered(
+    chains: Sequence[Chain], query_stems: Collection[str], results: Mapping[str, Collection[str]]
+) -> list[Chain]:
+    """Return the chains that hold at least as many words of the question as any other of the first results.
+
+    `results` are the stems of the first results by memory id. A chain is not compared with its own notes.
+    """
+    asked = _list_asked(query_stems)
+    held = {memory_id: len(asked.intersection(found)) for memory_id, found in results.items()}
+
+    def fits(chain: Chain) -> bool:
+        own = {fact.memory_id for fact in chain.facts}
+        covered = asked.intersection(set().union(*map(_list_stems, chain.facts)))
+        return len(covered) >= max((count for memory_id, count in held.items() if memory_id not in own), default=0)
+
+    return [chain for chain in chains if fits(chain)]
+
+
+def _list_stems(fact: StoredFact) -> set[str]:
+    return {*fact.topic.split(), *stems(fact.shown)}
 
 
 def choose_steps(chains: Sequence[Chain], ranks: Callable[[str], int | None]) -> dict[str, HopStep]:

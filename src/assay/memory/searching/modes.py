@@ -96,7 +96,7 @@ def plan_mode(mode: Mode, options: SearchOptions) -> SearchPlan:
     deep = mode is Mode.DEEP
     # Quick mode has no other channel for exact words.
     full_text = options.full_text_always or mode is Mode.QUICK
-    return SearchPlan(channels, full_text, options.pools[mode], rerank=deep, expand=deep, hops=deep)
+    return SearchPlan(channels, full_text, options.pools[mode], rerank=deep, expand=deep, hops=mode is not Mode.QUICK)
 
 
 def _from_query(query: str) -> tuple[Mode, str]:

@@ -24,7 +24,14 @@ from assay.memory.searching.channels import Ask, Offer, QueryVector, find_cosine
 from assay.memory.searching.current_facts import BEYOND as BEYOND_SHOWN
 from assay.memory.searching.current_facts import Placed, arrange_by_time, read_served
 from assay.memory.searching.fusion import AggregatedMemory, aggregate, ceiling, floor_of
-from assay.memory.searching.hops import READ, Chain, choose_steps, find_chains
+from assay.memory.searching.hops import (
+    COMPARED_RESULTS,
+    READ,
+    Chain,
+    choose_steps,
+    drop_answered,
+    find_chains,
+)
 from assay.memory.searching.modes import ModeChoice, SearchPlan, plan_mode
 from assay.memory.searching.options import SearchOptions
 from assay.memory.searching.query import ParsedQuery, parse
@@ -47,9 +54,10 @@ from assay.records import (
 )
 from assay.records.searching import in_channel_order
 from assay.storage import Candidate, StoredFact, Work
+from assay.text.terms import stems
 
 #     folder-choice -> candidate -> filter -> fusion -> aggregate -> boost -> rerank
-#       -> hops (deep mode) -> current-facts -> trust -> final-rank
+#       -> hops -> current-facts -> trust -> final-rank
 #
 # When too little was found, `fallback` widens what may be widened and the middle stages run once more: first the
 # folders that the search chose by itself, then the channels of quick mode. What the caller asked for is never dropped.
@@ -390,7 +398,7 @@ class Pipeline:
         """Put first the facts that answer a question in several steps, one after the other."""
         work = self._setting.work
         with self._trace.stage("hops", inputs=ranking.found) as stage:
-            chains = self._guard.run("hops", work, self._find_chains) or []
+            chains = self._guard.run("hops", work, lambda: self._find_chains(ranking)) or []
             rank = {place.row.memory_id: at for at, place in enumerate(ranking.order, start=1)}
             raising = RaisedNotes(work, ranking, memories, lambda row: passes(row) and not self._is_deprecated(row))
             steps = {
@@ -405,14 +413,19 @@ class Pipeline:
         rest = [place for place in ranking.order if place.row.memory_id not in steps]
         return replace(ranking, order=(*first, *rest), rows=ranking.rows.join(Rows(raising.rows)))
 
-    def _find_chains(self) -> list[Chain]:
+    def _find_chains(self, ranking: Ranking) -> list[Chain]:
         work, at = self._setting.work, self._request.filters.as_of
-        return find_chains(
-            self._parsed.runs,
-            self._parsed.stems.keys(),
-            lambda names: work.facts.about(names, most=READ, at=at),
-            self._measure_facts,
+        asked = self._parsed.stems.keys()
+        chains = find_chains(
+            self._parsed.runs, asked, lambda names: work.facts.about(names, most=READ, at=at), self._measure_facts
         )
+        if not chains:
+            return []
+        first = ranking.order[:COMPARED_RESULTS]
+        shown = work.passages.read_shown([place.row.number for place in first])
+        texts = [(place.row.memory_id, shown.get(place.row.number)) for place in first]
+        held = {memory_id: stems(f"{text.title}\n{text.text}") for memory_id, text in texts if text is not None}
+        return drop_answered(chains, asked, held)
 
     def _measure_facts(self, facts: Sequence[StoredFact]) -> list[float]:
         """Return how like the question the first passages of the facts' memories are; 0 where there is no vector."""
