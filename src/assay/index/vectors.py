@@ -90,7 +90,8 @@ class VectorBase:
         if self.codes is not None and not exact and count > self._options.exact_below:
             wanted = self._options.rescored_for(limit)
             kept = self.codes.nominate(query, wanted, None if count == len(rows) else rows)
-            return self.places[kept], scoring.cosines(self.matrix[kept], query)
+            chosen, scores = scoring.nearest(self.matrix[kept], query, limit)
+            return self.places[kept[chosen]], scores
         if self._graph is not None and not exact and count > self._options.exact_below:
             found = self._nominate(self._graph, query, limit, rows, count)
             if found is not None:

@@ -253,7 +253,8 @@ Record = TypeVar("Record")
 def to_row(record: object, table: Table) -> dict[str, Any]:
     """The columns of a record's own table, without secrets. The tenant is added by the repository."""
     names, read = _list_shared(cast("Hashable", type(record)), table)
-    row = dict(zip(names, map(_plain, read(record)), strict=True))
+    values = [str(value) if isinstance(value, StrEnum) else value for value in read(record)]
+    row = dict(zip(names, values, strict=True))
     return mask_row(table.name, row)
 
 
@@ -309,7 +310,3 @@ def _list_shared(kind: Hashable, table: Table) -> tuple[tuple[str, ...], Callabl
 @cache
 def _init_fields(kind: Hashable, table: Table) -> tuple[str, ...]:
     return tuple(field.name for field in fields(cast("type[Any]", kind)) if field.name in table.columns)
-
-
-def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, StrEnum) else value

@@ -176,9 +176,7 @@ class _Cut(NamedTuple):
     hashes: tuple[str, ...]
 
 
-def _add(
-    checked: Prepared, cut: _Cut, *, vectors: NDArray[np.float32] | None = None, no_vectors: str = ""
-) -> Prepared:
+def _add(checked: Prepared, cut: _Cut, *, vectors: NDArray[np.float32] | None = None, no_vectors: str = "") -> Prepared:
     return replace(
         checked,
         pieces=cut.pieces,

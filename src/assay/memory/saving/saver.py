@@ -354,9 +354,7 @@ class Saver:
             writing.flush()
         return results
 
-    def _write_one(
-        self, work: Work, writing: Writing, new: _NewSources, ready: _Ready, policy: GatePolicy
-    ) -> Result:
+    def _write_one(self, work: Work, writing: Writing, new: _NewSources, ready: _Ready, policy: GatePolicy) -> Result:
         prepared = ready.prepared
         writing.see_before(prepared, compared=policy.compares)
         there = new.find_current(prepared)
