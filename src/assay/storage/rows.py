@@ -90,8 +90,10 @@ class Json(TypeDecorator[Any]):
     def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002 - signature is SQLAlchemy's
         """To the text that is stored."""
         if value == ():
-            # Most memories have no tags and no triggers.
+            # Most memories have no tags and no triggers, and most documents nothing that was left out.
             return "[]"
+        if value == {}:
+            return "{}"
         return None if value is None else canonical_json(value)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002 - signature is SQLAlchemy's

@@ -22,6 +22,7 @@ from assay.memory import rights
 from assay.memory.saving.decisions import RECONSOLIDATION, UNGATED, GatePolicy, decide, limit_verdict, policy_for
 from assay.memory.saving.drafts import RESERVED
 from assay.memory.saving.fact_changes import NOTHING, FactChanges, add_neighbours, compare_facts
+from assay.memory.saving.garbage import collector_pause
 from assay.memory.saving.neighbours import (
     CopyWatch,
     Judge,
@@ -203,7 +204,9 @@ class Saver:
         """
         policy = self._policy(scope, scope.principal) if gated else UNGATED
         for taken in self._batches(drafts, batch):
-            for draft, result in zip(taken, self._save_batch(scope, taken, policy), strict=True):
+            with collector_pause.hold():
+                results = self._save_batch(scope, taken, policy)
+            for draft, result in zip(taken, results, strict=True):
                 if on_done is not None:
                     on_done(draft, result)
                 yield draft, result
