@@ -57,7 +57,7 @@ for _place, _rule in enumerate(RULES):
         _RULES_BY_ANCHOR.setdefault(_anchor, []).append(_place)
 _WORDS = Needles((*_RULES_BY_ANCHOR, *named.WORDS, *addresses.COOKIE_WORDS))
 """What is looked for whatever its case."""
-_FINDERS: tuple[tuple[str, Callable[[str], Iterator[Finding]]], ...] = (
+FINDERS: tuple[tuple[str, Callable[[str], Iterator[Finding]]], ...] = (
     ("BEGIN", formats.find_blocks),
     ("Private-Lines", formats.find_putty),
     ("Private-MAC", formats.find_putty),
@@ -69,13 +69,13 @@ _FINDERS: tuple[tuple[str, Callable[[str], Iterator[Finding]]], ...] = (
     ("Secret", documents.find_kubernetes_secrets),
 )
 """What finds nothing in a text without one of these words."""
-_LONG_ENOUGH: tuple[tuple[int, Callable[[str], Iterator[Finding]]], ...] = (
+LONG_ENOUGH: tuple[tuple[int, Callable[[str], Iterator[Finding]]], ...] = (
     (29, formats.find_wallets),
     (47, formats.find_seed_phrases),
     (14, formats.find_cards),
 )
 """What finds nothing in a shorter text."""
-_BEGINNINGS = Needles((*(rule.prefix for rule in formats.PREFIXED), *(word for word, _ in _FINDERS)))
+_BEGINNINGS = Needles((*(rule.prefix for rule in formats.PREFIXED), *(word for word, _ in FINDERS)))
 """What is looked for in its case."""
 _MOST_CHARACTERS = 64
 _MOST_CLEAN = 4_096
@@ -170,11 +170,11 @@ def _every(text: str) -> Iterator[Finding]:
         if place < len(formats.PREFIXED):
             yield from formats.PREFIXED[place].find(text)
         else:
-            finders.append(_FINDERS[place - len(formats.PREFIXED)][1])
+            finders.append(FINDERS[place - len(formats.PREFIXED)][1])
     held = _WORDS.find_texts(lower, grams)
     for place in sorted({place for word in held for place in _RULES_BY_ANCHOR.get(word, ())}):
         yield from RULES[place].find(text, lower)
-    finders += [find for least, find in _LONG_ENOUGH if len(text) >= least]
+    finders += [find for least, find in LONG_ENOUGH if len(text) >= least]
     if held:
         finders.append(documents.find_cookies)
         yield from named.find_in_words(text, lower, held)
