@@ -29,10 +29,12 @@ from assay.index.base import (
     file_sizes,
     hash_of,
     open_base,
+    warm_base,
 )
 from assay.index.columns import REMOVED, Fact, Folders, Names, Whole, find, make_table, merge_tables
 from assay.index.lexical import LexicalBuilder, add_words
 from assay.index.options import IndexOptions
+from assay.index.shared_files import share_file
 from assay.index.state import State
 from assay.index.tail import Passage, Reader
 from assay.index.vectors import VectorBase, VectorBuilder, can_grow, grow_vectors, write_header
@@ -71,7 +73,9 @@ def build(plan: BuildPlan, generations: Generations | None) -> Base:
         manifest = _Build(plan, folder).run().require_manifest()
         final = generations.publish(folder, manifest)
     # Mapped anew: what the build held in memory is let go.
-    return open_base(final, manifest, options=plan.options)
+    built = open_base(final, manifest, options=plan.options)
+    warm_base(built)
+    return built
 
 
 @contextmanager
@@ -214,7 +218,7 @@ def generation_name(seq: int) -> str:
 
 PENDING_SHARE = 0.5
 """Of the size at which a tail is folded: with more pending ones the tail would be due again too soon."""
-PLACED_AT_ONCE = 500_000
+PLACED_AT_ONCE = 100_000
 """Passages whose memories are looked up in one step of writing a table."""
 
 
@@ -254,14 +258,16 @@ def grow(growth: Growth, generations: Generations, *, options: IndexOptions, sto
             raise Stopped
 
     with generations.making() as folder, as_file_problems():
-        _copy_words(growth.folder, folder)
+        _share_words(growth.folder, folder)
         go_on()
         tokens = add_words(folder / WORDS, _bags(growth), first_place=base.count)
         if base.vectors is not None:
             _grow_vectors(growth, base.vectors, (growth.folder, folder), options, go_on)
         manifest = _write_tables(growth, folder, tokens)
         final = generations.publish(folder, manifest)
-    return open_base(final, manifest, options=options)
+    grown = open_base(final, manifest, options=options)
+    warm_base(grown)
+    return grown
 
 
 def _vectors_can_grow(state: State, fresh: Whole, options: IndexOptions) -> bool:
@@ -273,8 +279,14 @@ def _vectors_can_grow(state: State, fresh: Whole, options: IndexOptions) -> bool
     return same and can_grow(vectors, added, options)
 
 
-def _copy_words(source: Path, folder: Path) -> None:
-    shutil.copytree(source / WORDS, folder / WORDS, ignore=shutil.ignore_patterns("*.lock"))
+def _share_words(source: Path, folder: Path) -> None:
+    """Share the segments, which never change; the files that name them are replaced by those who add to them."""
+    (folder / WORDS).mkdir()
+    for path in sorted((source / WORDS).iterdir()):
+        if path.suffix == ".json":
+            shutil.copyfile(path, folder / WORDS / path.name)
+        elif path.suffix != ".lock":
+            share_file(path, folder / WORDS / path.name)
 
 
 def _bags(growth: Growth) -> list[list[str]]:
@@ -297,6 +309,31 @@ def _grow_vectors(
     grow_vectors(vectors, *way, places=first + places[rows], fresh=found, options=options, go_on=go_on)
 
 
+def _write_memories(path: Path, known: Whole, fresh: Whole) -> Whole:
+    """Write the table of memories and return their numbers; row by row where no memory comes between others or goes."""
+    places, there = find(known[Fact.NUMBER], fresh[Fact.NUMBER])
+    new = fresh[:, ~there]
+    behind = not new.shape[1] or not known.shape[1] or new[Fact.NUMBER, 0] > known[Fact.NUMBER, -1]
+    if not behind or (fresh[Fact.TIER] == REMOVED).any():
+        merged = merge_tables(known, fresh)
+        merged = merged[:, merged[Fact.TIER] != REMOVED]
+        np.save(path, merged)
+        kept: Whole = merged[Fact.NUMBER]
+        return kept
+    changed = places[there]
+    with path.open("wb") as file:
+        write_header(file, np.dtype(np.int64), (len(Fact), known.shape[1] + new.shape[1]))
+        for fact in Fact:
+            row = known[fact]
+            if len(changed):
+                row = row.copy()
+                row[changed] = fresh[fact, there]
+            file.write(np.ascontiguousarray(row).data)
+            file.write(np.ascontiguousarray(new[fact]).data)
+    numbers: Whole = np.concatenate([known[Fact.NUMBER], new[Fact.NUMBER]])
+    return numbers
+
+
 def _write_passages(path: Path, growth: Growth, memory_numbers: Whole) -> None:
     """Write the table of passages piece by piece: made in memory, it would be there three times."""
     old = growth.state.base.passages
@@ -315,11 +352,8 @@ def _write_passages(path: Path, growth: Growth, memory_numbers: Whole) -> None:
 
 def _write_tables(growth: Growth, folder: Path, tokens: int) -> Manifest:
     state, tail = growth.state, growth.state.tail
-    memories = merge_tables(state.base.memories, tail.memories)
-    kept = memories[Fact.TIER] != REMOVED
-    memories = memories if kept.all() else memories[:, kept]
-    np.save(folder / MEMORIES, memories)
-    _write_passages(folder / PASSAGES, growth, memories[Fact.NUMBER])
+    memory_numbers = _write_memories(folder / MEMORIES, state.base.memories, tail.memories)
+    _write_passages(folder / PASSAGES, growth, memory_numbers)
     np.save(folder / PENDING, growth.pending)
     before = state.base.require_manifest()
     held = np.isin(tail.vector_places, growth.fresh)
@@ -331,7 +365,7 @@ def _write_tables(growth: Growth, folder: Path, tokens: int) -> Manifest:
         seq=state.position.seq,
         dimension=before.dimension or (tail.vectors.full.shape[1] if held.any() else 0),
         passages=state.base.count + len(growth.fresh),
-        memories=int(memories.shape[1]),
+        memories=len(memory_numbers),
         vectors=before.vectors + (0 if state.base.vectors is None else int(held.sum())),
         tokens=before.tokens + tokens,
         folders=tuple(state.folders.names()),

@@ -26,6 +26,7 @@ from assay.index.columns import Mask, Whole
 from assay.index.native import Index
 from assay.index.options import IndexOptions
 from assay.index.scoring import Halves, Query, Scores
+from assay.index.shared_files import append_rows, map_rows, share_file
 
 _MOST = 4_096
 """The most results taken from a graph; beyond that, an exact scan is cheaper."""
@@ -190,10 +191,18 @@ def grow_vectors(
 ) -> None:
     """Write the vectors of a base that lies in one folder, and further ones behind them, into another.
 
+    Both share the file of the vectors themselves (`shared_files`).
+
     `go_on` is called now and then; it raises to cancel the writing.
     """
     old = len(base.places)
-    _write_rows(folder / MATRIX, base.matrix, fresh)
+    if old and len(fresh):
+        share_file(source / MATRIX, folder / MATRIX)
+        append_rows(folder / MATRIX, old, fresh)
+    elif old:
+        share_file(source / MATRIX, folder / MATRIX)
+    else:
+        np.save(folder / MATRIX, fresh if len(fresh) else base.matrix)
     np.save(folder / PLACES, np.concatenate([base.places, places]))
     if base.codes is not None:
         _write_columns(folder / CODES, base.codes.columns, make_codes(fresh))
@@ -213,7 +222,8 @@ MATRIX, PLACES, GRAPH, CODES = "vectors.npy", "vector_places.npy", "graph.usearc
 def open_vectors(folder: Path, *, options: IndexOptions) -> VectorBase:
     """The vectors in a folder, mapped: they stay readable when the folder is deleted."""
     # As plain arrays: a memmap makes a new memmap of everything that is taken from it.
-    matrix, places = (np.asarray(np.load(folder / name, mmap_mode="c")) for name in (MATRIX, PLACES))
+    places = np.asarray(np.load(folder / PLACES, mmap_mode="c"))
+    matrix: Halves = map_rows(folder / MATRIX, len(places)).astype(np.float16, copy=False)
     graph = Index.restore(str(folder / GRAPH), view=True) if (folder / GRAPH).exists() else None
     codes = VectorCodes(np.asarray(np.load(folder / CODES, mmap_mode="c"))) if (folder / CODES).exists() else None
     return VectorBase(matrix, places, graph, options=options, codes=codes)
@@ -232,17 +242,6 @@ def _new_matrix(folder: Path | None, shape: tuple[int, int]) -> Halves:
             np.save(folder / MATRIX, matrix)
         return matrix
     return np.lib.format.open_memmap(folder / MATRIX, mode="w+", dtype=np.float16, shape=shape)
-
-
-def _write_rows(path: Path, *parts: Halves) -> None:
-    """One matrix of the rows of several, written and not mapped: it would be in memory twice."""
-    # Without rows, a part may be without a dimension, too.
-    having = [np.ascontiguousarray(part) for part in parts if len(part)] or [parts[0]]
-    shape = (sum(map(len, having)), having[0].shape[1])
-    with path.open("wb") as file:
-        write_header(file, np.dtype(np.float16), shape)
-        for part in having:
-            file.write(part.data)
 
 
 def _write_columns(path: Path, *parts: Columns) -> None:
