@@ -11,7 +11,16 @@ from tests.index.test_growing import MORE, base_of, grown
 from tests.index.test_indexes import COOKIES, same_as_the_tables
 from tests.index.writing import save
 
-from assay.index.shared_files import append_rows, map_rows, read_header, share_file, touch_pages
+from assay.index.shared_files import (
+    append_rows,
+    grow_table,
+    map_rows,
+    map_table,
+    read_header,
+    share_file,
+    touch_pages,
+    write_table,
+)
 from assay.records import Scope
 from assay.storage import Store
 
@@ -93,3 +102,36 @@ def test_vectors_and_words_of_the_base_before_are_not_copied(store: Store, scope
     assert after.folder is not None
     shared = [after.folder / "vectors.npy", *(after.folder / "words").glob("*.term")]
     assert known.items() <= {path.name: path.stat().st_ino for path in shared}.items()
+
+
+TABLE = np.arange(40, dtype=np.int64).reshape(2, 20)
+
+
+def test_a_table_grows_in_the_room_it_has_and_is_written_anew_when_that_is_full(tmp_path: Path) -> None:
+    write_table(tmp_path / "0", TABLE)
+    held = [map_table(tmp_path / "0", 20)]
+    whole = TABLE
+    inodes = []
+    for turn in range(6):
+        fresh = np.full((2, 3), turn, np.int64)
+        grow_table(tmp_path / f"{turn}", tmp_path / f"{turn + 1}", held[-1], fresh)
+        whole = np.concatenate([whole, fresh], axis=1)
+        held.append(map_table(tmp_path / f"{turn + 1}", whole.shape[1]))
+        assert held[-1].tolist() == whole.tolist()
+        inodes.append((tmp_path / f"{turn + 1}").stat().st_ino)
+    for turn, table in enumerate(held):
+        assert table.tolist() == whole[:, : 20 + 3 * turn].tolist()
+    assert 1 < len(set(inodes)) < 6
+
+
+def test_a_table_grows_by_nothing_and_from_nothing(tmp_path: Path) -> None:
+    write_table(tmp_path / "old", TABLE[:, :0])
+    grow_table(tmp_path / "old", tmp_path / "new", TABLE[:, :0], TABLE)
+    grow_table(tmp_path / "new", tmp_path / "same", TABLE, TABLE[:, :0])
+    assert map_table(tmp_path / "same", 20).tolist() == TABLE.tolist()
+
+
+def test_a_table_with_too_few_columns_is_refused(tmp_path: Path) -> None:
+    write_table(tmp_path / "table", TABLE)
+    with pytest.raises(ValueError, match="not 26 columns"):
+        map_table(tmp_path / "table", 26)

@@ -26,7 +26,7 @@ import numpy as np
 from assay.index.columns import Fact, Whole
 from assay.index.lexical import LexicalBase
 from assay.index.options import IndexOptions
-from assay.index.shared_files import touch_pages
+from assay.index.shared_files import map_table, touch_pages
 from assay.index.vectors import MATRIX, VectorBase, open_vectors
 from assay.private_files import make_private_folder
 from assay.records import LogPosition
@@ -163,8 +163,8 @@ def open_base(folder: Path, manifest: Manifest, *, options: IndexOptions) -> Bas
     """Map the files of a generation."""
     return Base(
         manifest=manifest,
-        memories=np.asarray(np.load(folder / MEMORIES, mmap_mode="c")),
-        passages=np.asarray(np.load(folder / PASSAGES, mmap_mode="c")),
+        memories=map_table(folder / MEMORIES, manifest.memories),
+        passages=map_table(folder / PASSAGES, manifest.passages),
         pending=np.load(folder / PENDING),
         folders=manifest.folders,
         types=manifest.types,

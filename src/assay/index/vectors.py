@@ -16,7 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from assay.index.columns import Mask, Whole
 from assay.index.native import Index
 from assay.index.options import IndexOptions
 from assay.index.scoring import Halves, Query, Scores
-from assay.index.shared_files import append_rows, map_rows, share_file
+from assay.index.shared_files import append_rows, grow_table, map_rows, map_table, share_file
 
 _MOST = 4_096
 """The most results taken from a graph; beyond that, an exact scan is cheaper."""
@@ -191,7 +191,7 @@ def grow_vectors(
 ) -> None:
     """Write the vectors of a base that lies in one folder, and further ones behind them, into another.
 
-    Both share the file of the vectors themselves (`shared_files`).
+    Both share the files of vectors and codes (`shared_files`).
 
     `go_on` is called now and then; it raises to cancel the writing.
     """
@@ -205,7 +205,8 @@ def grow_vectors(
         np.save(folder / MATRIX, fresh if len(fresh) else base.matrix)
     np.save(folder / PLACES, np.concatenate([base.places, places]))
     if base.codes is not None:
-        _write_columns(folder / CODES, base.codes.columns, make_codes(fresh))
+        added = make_codes(fresh) if len(fresh) else base.codes.columns[:, :0]
+        grow_table(source / CODES, folder / CODES, base.codes.columns, added)
     if base.kind == "hnsw":
         graph = _copy_graph(source / GRAPH, options)
         with ThreadPoolExecutor(1, thread_name_prefix="assay-index-graph", initializer=_step_back) as growing:
@@ -225,7 +226,7 @@ def open_vectors(folder: Path, *, options: IndexOptions) -> VectorBase:
     places = np.asarray(np.load(folder / PLACES, mmap_mode="c"))
     matrix: Halves = map_rows(folder / MATRIX, len(places)).astype(np.float16, copy=False)
     graph = Index.restore(str(folder / GRAPH), view=True) if (folder / GRAPH).exists() else None
-    codes = VectorCodes(np.asarray(np.load(folder / CODES, mmap_mode="c"))) if (folder / CODES).exists() else None
+    codes = VectorCodes(map_table(folder / CODES, len(places))) if (folder / CODES).exists() else None
     return VectorBase(matrix, places, graph, options=options, codes=codes)
 
 
@@ -242,23 +243,6 @@ def _new_matrix(folder: Path | None, shape: tuple[int, int]) -> Halves:
             np.save(folder / MATRIX, matrix)
         return matrix
     return np.lib.format.open_memmap(folder / MATRIX, mode="w+", dtype=np.float16, shape=shape)
-
-
-def _write_columns(path: Path, *parts: Columns) -> None:
-    """The columns of one matrix and of another, each behind the other."""
-    having = [part for part in parts if part.shape[1]]
-    shape = (len(having[0]), sum(part.shape[1] for part in having))
-    with path.open("wb") as file:
-        write_header(file, np.dtype(np.uint64), shape)
-        for column in range(shape[0]):
-            for part in having:
-                file.write(np.ascontiguousarray(part[column]).data)
-
-
-def write_header(file: BinaryIO, kind: np.dtype[Any], shape: tuple[int, int]) -> None:
-    """Write what stands before the numbers of a matrix that are written piece by piece, row after row."""
-    about = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(file, about)
 
 
 def _new_graph(dimension: int, options: IndexOptions) -> Index:
