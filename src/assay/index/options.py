@@ -35,6 +35,9 @@ class IndexOptions:
     fold_passages: int = 2_000
     """A tail larger than this, and larger than `fold_share` of the base, is folded in the background."""
     fold_share: float = 0.05
+    tail_most: int = 50_000
+    """A follower that catches up with a long log folds its tail when it is larger than this, and goes on. A passage in
+    the tail takes about 3 kB of memory."""
     first_fold: int = 1_000
     """A tenant of this size that has no base on disk gets one in the background, for the next process."""
     background: bool = True

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gc
 import itertools
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import text
 from tests.memory.saving.conftest import draft
 
 from assay.flags import Flags
@@ -50,16 +51,19 @@ def save_in_batches(folder: Path, batch: int) -> tuple[list[Any], dict[str, list
     folder.mkdir()
     clock, count, words, scope = FixedClock(), itertools.count(1), HashedEmbedder(), Scope()
     ids = IdFactory(clock, lambda size: next(count).to_bytes(size, "big"))
-    with open_store(folder / "notes.db", clock=clock, ids=ids) as store:
-        with Indexes(store, None, clock=clock, options=IndexOptions(background=False)) as indexes:
-            chunker = Chunker(words.count_tokens, words.token_limit)
-            saver = Saver(
-                store=store, embedder=words, indexes=indexes, flags=Flags(clock=clock), chunker=chunker, clock=clock
-            )
-            results = [result for _, result in saver.save_many(scope, drafts(), batch=batch)]
-        with store.reading(scope) as work:
-            tables = {table.name: work.connection.execute(table.select()).all() for table in metadata.sorted_tables}
-            tables["passages_fts"] = work.connection.execute(text("SELECT rowid, * FROM passages_fts")).all()
+    with (
+        open_store(folder / "notes.db", clock=clock, ids=ids) as store,
+        Indexes(store, None, clock=clock, options=IndexOptions(background=False)) as indexes,
+    ):
+        chunker = Chunker(words.count_tokens, words.token_limit)
+        saver = Saver(
+            store=store, embedder=words, indexes=indexes, flags=Flags(clock=clock), chunker=chunker, clock=clock
+        )
+        results = [result for _, result in saver.save_many(scope, drafts(), batch=batch)]
+    with closing(sqlite3.connect(folder / "notes.db")) as file:
+        names = [table.name for table in metadata.sorted_tables]
+        tables = {name: file.execute(f"SELECT * FROM {name}").fetchall() for name in names}
+        tables["passages_fts"] = file.execute("SELECT rowid, * FROM passages_fts").fetchall()
     # A batch writes its lines of the change log table by table.
     tables["changes"] = sorted(row[1:] for row in tables["changes"])
     told = [result.reason if isinstance(result, Refused) else result for result in results]
