@@ -243,3 +243,44 @@ def test_files_of_the_base_before_stay_until_no_search_has_them_mapped(
         del held
         assert folding.result(BOUND_S).done
     assert not before.exists()
+
+
+@pytest.mark.parametrize("home", ["sqlite"], indirect=True)
+def test_whoever_catches_up_with_a_long_log_folds_on_the_way(store: Store, scope: Scope, open_indexes: Opening) -> None:
+    save(store, scope, *COOKIES)
+    indexes = open_indexes(exact_below=4)
+    indexes.compact(scope)
+    for place in range(2):
+        save(store, scope, *(saved(f"n_{place}_{turn}", [f"cookies {place} {turn}"]) for turn in range(4)))
+    follower = open_indexes(exact_below=4, tail_most=2)
+    assert (follower.status(scope).base_passages, follower.status(scope).passages) == (20, 20)
+    assert follower.status(scope).rebuilt_because is None
+    assert base_of(follower, store, scope).require_manifest().grown_from is not None
+    assert_nothing_is_missing(follower, store, scope)
+
+
+@pytest.mark.parametrize("home", ["sqlite"], indirect=True)
+def test_whoever_catches_up_while_another_folds_goes_on_in_memory(
+    store: Store, scope: Scope, open_indexes: Opening
+) -> None:
+    save(store, scope, *COOKIES)
+    indexes = open_indexes(exact_below=4)
+    indexes.compact(scope)
+    save(store, scope, *(saved(f"n_{turn}", [f"cookies {turn}"]) for turn in range(8)))
+    generations = indexes._tenants[scope.tenant].generations
+    assert generations is not None
+    follower = open_indexes(exact_below=4, tail_most=2)
+    with generations.lock():
+        assert (follower.status(scope).base_passages, follower.status(scope).tail_passages) == (12, 8)
+    assert_nothing_is_missing(follower, store, scope)
+
+
+def assert_nothing_is_missing(indexes: Indexes, store: Store, scope: Scope) -> None:
+    """Every passage is found, and a base that is built whole answers like the tables."""
+    with store.reading(scope) as work:
+        view = indexes.view(work)
+        assert sorted(view.numbers().tolist()) == [row.number for row in work.passages.page()]
+        found = view.nearest(vector_of("cookies 3"), model=MODEL, limit=40)
+        assert found == view.nearest(vector_of("cookies 3"), model=MODEL, limit=40, exact=True)
+    indexes.compact(scope)
+    same_as_the_tables(indexes, store, scope)

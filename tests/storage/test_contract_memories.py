@@ -301,6 +301,18 @@ FOUND_BY = {
 }
 
 
+def test_known_sources_are_told_superseded_ones_too_and_none_of_another_tenant(store: Store, scope: Scope) -> None:
+    with store.writing(scope) as work:
+        work.memories.add(note("m_1", source_id="a"))
+        work.memories.add(note("m_2", source_id="b", superseded_at=note().created_at))
+        work.memories.add(note("m_3", source_id=None))
+    with store.writing(Scope(tenant="other")) as work:
+        work.memories.add(note("m_1", source_id="c"))
+    with store.reading(scope) as work:
+        assert work.memories.sources_among(["a", "b", "c", "d"]) == {"a", "b"}
+        assert work.memories.sources_among([]) == set()
+
+
 def test_words_are_found_letter_for_letter_but_for_ascii_case(store: Store, scope: Scope) -> None:
     with store.writing(scope) as work:
         for one, said in MENTIONS.items():

@@ -26,7 +26,8 @@ import numpy as np
 from assay.index.columns import Fact, Whole
 from assay.index.lexical import LexicalBase
 from assay.index.options import IndexOptions
-from assay.index.vectors import VectorBase, open_vectors
+from assay.index.shared_files import map_table, touch_pages
+from assay.index.vectors import MATRIX, VectorBase, open_vectors
 from assay.private_files import make_private_folder
 from assay.records import LogPosition
 from assay.storage import Store
@@ -34,7 +35,7 @@ from assay.text.terms import ANALYSIS_VERSION
 
 # --- The manifest: the description of a base on disk, so that one that does not fit is never searched ---
 
-FORMAT = 3
+FORMAT = 4
 """Of the files of a base; another one is built anew."""
 NAME = "manifest.json"
 
@@ -162,8 +163,8 @@ def open_base(folder: Path, manifest: Manifest, *, options: IndexOptions) -> Bas
     """Map the files of a generation."""
     return Base(
         manifest=manifest,
-        memories=np.asarray(np.load(folder / MEMORIES, mmap_mode="c")),
-        passages=np.asarray(np.load(folder / PASSAGES, mmap_mode="c")),
+        memories=map_table(folder / MEMORIES, manifest.memories),
+        passages=map_table(folder / PASSAGES, manifest.passages),
         pending=np.load(folder / PENDING),
         folders=manifest.folders,
         types=manifest.types,
@@ -171,6 +172,16 @@ def open_base(folder: Path, manifest: Manifest, *, options: IndexOptions) -> Bas
         vectors=open_vectors(folder, options=options) if manifest.model is not None else None,
         folder=folder,
     )
+
+
+def warm_base(base: Base) -> None:
+    """Read what every search reads, in the thread that made the base: else the first search waits for the pages."""
+    touch_pages(*(base.memories[fact] for fact in (Fact.NUMBER, Fact.TIER, Fact.SUPERSEDED)))
+    touch_pages(*(base.passages[row] for row in (Row.NUMBER, Row.MEMORY_NUMBER, Row.MEMORY_PLACE)))
+    if base.vectors is not None:
+        touch_pages(base.vectors.places)
+        if base.vectors.codes is not None:
+            touch_pages(*base.vectors.codes.columns)
 
 
 # --- Generations on disk: a folder for each tenant, in it one for each generation, and a file that names the current
@@ -333,9 +344,14 @@ def _check_content(manifest: Manifest, folder: Path, model: str | None, end: Log
     if manifest.epoch != end.epoch or manifest.seq > end.seq:
         raise NoBase(f"generation {manifest.generation} is of another past of the store")
     sizes = file_sizes(folder)
-    wrong = sorted(name for name, size in manifest.files.items() if sizes.get(name) != size)
+    wrong = sorted(name for name, size in manifest.files.items() if not _has_size(name, sizes.get(name), size))
     if wrong:
         raise NoBase(f"generation {manifest.generation} is damaged: {', '.join(wrong)}")
+
+
+def _has_size(name: str, found: int | None, expected: int) -> bool:
+    """Whether a file has its size; that of the vectors may be longer, since a later base adds to it."""
+    return found == expected or (name == MATRIX and found is not None and found > expected)
 
 
 def hash_of(text: str) -> str:

@@ -29,13 +29,15 @@ from assay.index.base import (
     file_sizes,
     hash_of,
     open_base,
+    warm_base,
 )
 from assay.index.columns import REMOVED, Fact, Folders, Names, Whole, find, make_table, merge_tables
 from assay.index.lexical import LexicalBuilder, add_words
 from assay.index.options import IndexOptions
+from assay.index.shared_files import grow_table, share_file, write_header, write_table
 from assay.index.state import State
 from assay.index.tail import Passage, Reader
-from assay.index.vectors import VectorBase, VectorBuilder, can_grow, grow_vectors, write_header
+from assay.index.vectors import VectorBase, VectorBuilder, can_grow, grow_vectors
 from assay.records import LogPosition
 
 # --- Building from the tables, as one snapshot shows them: the same data always gives the same base ---
@@ -71,7 +73,9 @@ def build(plan: BuildPlan, generations: Generations | None) -> Base:
         manifest = _Build(plan, folder).run().require_manifest()
         final = generations.publish(folder, manifest)
     # Mapped anew: what the build held in memory is let go.
-    return open_base(final, manifest, options=plan.options)
+    built = open_base(final, manifest, options=plan.options)
+    warm_base(built)
+    return built
 
 
 @contextmanager
@@ -144,13 +148,13 @@ class _Build:
         memories = np.concatenate([nothing, *pages], axis=1)
         rows = np.concatenate([np.zeros((0, len(Row) - 1), np.int64), *self._rows])
         self._rows.clear()
-        passages = passage_table(rows.T, memories)
+        passages = passage_table(rows.T, memories[Fact.NUMBER])
         pending = np.zeros(0, np.int64)
         lexical = self._lexical.finish()
         vectors = self._finish_vectors()
         if self._folder is not None:
-            np.save(self._folder / MEMORIES, memories)
-            np.save(self._folder / PASSAGES, passages)
+            write_table(self._folder / MEMORIES, memories)
+            write_table(self._folder / PASSAGES, passages)
             np.save(self._folder / PENDING, pending)
         return Base(
             manifest=self._manifest(memories, vectors, lexical.tokens, (folders, types)),
@@ -192,9 +196,9 @@ class _Build:
         )
 
 
-def passage_table(columns: Whole, memories: Whole) -> Whole:
+def passage_table(columns: Whole, memory_numbers: Whole) -> Whole:
     """The table of passages, of all its rows but the places of their memories."""
-    places, _ = find(memories[Fact.NUMBER], columns[Row.MEMORY_NUMBER])
+    places, _ = find(memory_numbers, columns[Row.MEMORY_NUMBER])
     return np.insert(columns, Row.MEMORY_PLACE, places, axis=0)
 
 
@@ -214,7 +218,7 @@ def generation_name(seq: int) -> str:
 
 PENDING_SHARE = 0.5
 """Of the size at which a tail is folded: with more pending ones the tail would be due again too soon."""
-PLACED_AT_ONCE = 500_000
+PLACED_AT_ONCE = 100_000
 """Passages whose memories are looked up in one step of writing a table."""
 
 
@@ -254,14 +258,16 @@ def grow(growth: Growth, generations: Generations, *, options: IndexOptions, sto
             raise Stopped
 
     with generations.making() as folder, as_file_problems():
-        _copy_words(growth.folder, folder)
+        _share_words(growth.folder, folder)
         go_on()
         tokens = add_words(folder / WORDS, _bags(growth), first_place=base.count)
         if base.vectors is not None:
             _grow_vectors(growth, base.vectors, (growth.folder, folder), options, go_on)
         manifest = _write_tables(growth, folder, tokens)
         final = generations.publish(folder, manifest)
-    return open_base(final, manifest, options=options)
+    grown = open_base(final, manifest, options=options)
+    warm_base(grown)
+    return grown
 
 
 def _vectors_can_grow(state: State, fresh: Whole, options: IndexOptions) -> bool:
@@ -273,8 +279,14 @@ def _vectors_can_grow(state: State, fresh: Whole, options: IndexOptions) -> bool
     return same and can_grow(vectors, added, options)
 
 
-def _copy_words(source: Path, folder: Path) -> None:
-    shutil.copytree(source / WORDS, folder / WORDS, ignore=shutil.ignore_patterns("*.lock"))
+def _share_words(source: Path, folder: Path) -> None:
+    """Share the segments, which never change; the files that name them are replaced by those who add to them."""
+    (folder / WORDS).mkdir()
+    for path in sorted((source / WORDS).iterdir()):
+        if path.suffix == ".json":
+            shutil.copyfile(path, folder / WORDS / path.name)
+        elif path.suffix != ".lock":
+            share_file(path, folder / WORDS / path.name)
 
 
 def _bags(growth: Growth) -> list[list[str]]:
@@ -297,29 +309,58 @@ def _grow_vectors(
     grow_vectors(vectors, *way, places=first + places[rows], fresh=found, options=options, go_on=go_on)
 
 
-def _write_passages(path: Path, growth: Growth, memory_numbers: Whole) -> None:
-    """Write the table of passages piece by piece: made in memory, it would be there three times."""
-    old = growth.state.base.passages
-    fresh = np.insert(growth.state.tail.rows[growth.fresh].T, Row.MEMORY_PLACE, 0, axis=0)
+class _Memories(NamedTuple):
+    """The memories of a grown base."""
+
+    numbers: Whole
+    same_places: bool
+    """Whether those of the base before have kept their places."""
+
+
+def _write_memories(growth: Growth, folder: Path) -> _Memories:
+    """Write the table of memories. Where none came between others or went, it is shared, or at least not merged."""
+    known, fresh = growth.state.base.memories, growth.state.tail.memories
+    places, there = find(known[Fact.NUMBER], fresh[Fact.NUMBER])
+    new = fresh[:, ~there]
+    behind = not new.shape[1] or not known.shape[1] or new[Fact.NUMBER, 0] > known[Fact.NUMBER, -1]
+    if not behind or (fresh[Fact.TIER] == REMOVED).any():
+        merged = merge_tables(known, fresh)
+        merged = merged[:, merged[Fact.TIER] != REMOVED]
+        write_table(folder / MEMORIES, merged)
+        return _Memories(merged[Fact.NUMBER], same_places=False)
+    if there.any():
+        # Whoever has the base before still reads these memories as they were.
+        write_table(folder / MEMORIES, known, new)
+        table = np.lib.format.open_memmap(folder / MEMORIES, mode="r+")
+        table[:, places[there]] = fresh[:, there]
+        table.flush()
+    else:
+        grow_table(growth.folder / MEMORIES, folder / MEMORIES, known, new)
+    return _Memories(np.concatenate([known[Fact.NUMBER], new[Fact.NUMBER]]), same_places=True)
+
+
+def _write_passages(growth: Growth, folder: Path, memories: _Memories) -> None:
+    """Write the table of passages: shared, or piece by piece, since in memory it would be there three times."""
+    old, path = growth.state.base.passages, folder / PASSAGES
+    fresh = passage_table(growth.state.tail.rows[growth.fresh].T, memories.numbers)
+    if memories.same_places:
+        grow_table(growth.folder / PASSAGES, path, old, fresh)
+        return
     with path.open("wb") as file:
         write_header(file, np.dtype(np.int64), (len(Row), old.shape[1] + fresh.shape[1]))
         for row in Row:
-            for part in (old, fresh):
-                if row is not Row.MEMORY_PLACE:
-                    file.write(np.ascontiguousarray(part[row]).data)
-                    continue
-                for begin in range(0, part.shape[1], PLACED_AT_ONCE):
-                    places, _ = find(memory_numbers, part[Row.MEMORY_NUMBER, begin : begin + PLACED_AT_ONCE])
-                    file.write(places.data)
+            for begin in range(0, old.shape[1], PLACED_AT_ONCE):
+                part = old[:, begin : begin + PLACED_AT_ONCE]
+                moved = row is Row.MEMORY_PLACE
+                values = find(memories.numbers, part[Row.MEMORY_NUMBER])[0] if moved else part[row]
+                file.write(np.ascontiguousarray(values).data)
+            file.write(np.ascontiguousarray(fresh[row]).data)
 
 
 def _write_tables(growth: Growth, folder: Path, tokens: int) -> Manifest:
     state, tail = growth.state, growth.state.tail
-    memories = merge_tables(state.base.memories, tail.memories)
-    kept = memories[Fact.TIER] != REMOVED
-    memories = memories if kept.all() else memories[:, kept]
-    np.save(folder / MEMORIES, memories)
-    _write_passages(folder / PASSAGES, growth, memories[Fact.NUMBER])
+    memories = _write_memories(growth, folder)
+    _write_passages(growth, folder, memories)
     np.save(folder / PENDING, growth.pending)
     before = state.base.require_manifest()
     held = np.isin(tail.vector_places, growth.fresh)
@@ -331,7 +372,7 @@ def _write_tables(growth: Growth, folder: Path, tokens: int) -> Manifest:
         seq=state.position.seq,
         dimension=before.dimension or (tail.vectors.full.shape[1] if held.any() else 0),
         passages=state.base.count + len(growth.fresh),
-        memories=int(memories.shape[1]),
+        memories=len(memories.numbers),
         vectors=before.vectors + (0 if state.base.vectors is None else int(held.sum())),
         tokens=before.tokens + tokens,
         folders=tuple(state.folders.names()),

@@ -21,8 +21,8 @@ from assay.clock import Clock
 from assay.errors import AssayError, NotReady, SettingError
 from assay.index.building import Progress
 from assay.index.database_view import DatabaseTenant, DatabaseView
-from assay.index.indexes import measure_recall
 from assay.index.options import Folded, IndexOptions, IndexStatus, Recall
+from assay.index.status import measure_recall
 from assay.records import Scope
 from assay.storage import Store, Work
 from assay.storage.repositories.stems import StemTotals

@@ -26,14 +26,13 @@ from assay.clock import Clock
 from assay.errors import AssayError
 from assay.index.base import Base, Generations, NoBase, no_base
 from assay.index.building import BuildPlan, Progress, Stopped, build, grow, growth_of
-from assay.index.columns import Fact
 from assay.index.native import give_back
 from assay.index.options import Folded, IndexOptions, IndexStatus, Recall
-from assay.index.protocol import SearchView
 from assay.index.state import Follower, State
+from assay.index.status import count_memories, count_vectors, measure_recall, name_vector_kind
 from assay.index.tail import Reader
 from assay.index.view import View
-from assay.records import Filters, LogPosition, Scope
+from assay.records import LogPosition, Scope
 from assay.storage import Store, Work
 from assay.storage.backend import of_file
 
@@ -84,10 +83,14 @@ class TenantIndex:
         with self._mutex:
             self._wanted_model = None if self.vectors_in_database else standing.model
             follower = self._follower
-            stands = follower is not None and follower.position == standing.position
-            if follower is None or not self._is_fit(follower) or not (stands or self._follow(follower, work)):
-                follower = self._follower = self._open_follower(work, progress)
+            if follower is not None and not self._is_fit(follower):
+                follower = None
+            if follower is not None and follower.position != standing.position:
+                follower = self._catch_up(follower, work, fold=True)
+            if follower is None:
+                follower = self._open_follower(work, progress)
                 self._state = None
+            self._follower = follower
             if self._state is None or self._state.position != follower.position:
                 self._state = follower.state()
             return self._state, standing.position
@@ -148,7 +151,9 @@ class TenantIndex:
         with self._home.store.reading(self._home.scope) as work, self._mutex:
             if not self._follow(fresh, work):
                 return
-            if self._follower is not None and self._follow(self._follower, work):
+            # Only one that is near: following the log by the million to keep some words would cost more than they do.
+            near = self._follower is not None and fresh.position.seq - self._follower.position.seq <= _LINES
+            if near and self._follower is not None and self._follow(self._follower, work):
                 fresh.keep(self._follower)
             self._follower, self._state = fresh, fresh.state()
 
@@ -197,8 +202,8 @@ class TenantIndex:
         """From the base on disk, or else from the tables: into the tail when small, else by building a base."""
         model = self._wanted_model
         try:
-            follower = _follower_of(self._load_base(work, model))
-            if self._follow(follower, work):
+            follower = self._catch_up(_follower_of(self._load_base(work, model)), work, fold=True)
+            if follower is not None:
                 return follower
             reason = "the change log no longer reaches back to it"
         except NoBase as problem:
@@ -250,15 +255,45 @@ class TenantIndex:
 
     def _follow(self, follower: Follower, work: Work) -> bool:
         """Bring a follower up to a snapshot; False when it has to begin anew."""
+        return self._catch_up(follower, work, fold=False) is not None
+
+    def _catch_up(self, follower: Follower, work: Work, *, fold: bool) -> Follower | None:
+        """Bring a follower up to a snapshot; None when it has to begin anew.
+
+        With `fold`, a tail that has become too large on the way is folded in, and another follower goes on from there:
+        after a million notes were taken in, the next search must not hold all of them in memory.
+        """
         follower.take_pending(self._reader(work, follower.model))
+        limit = min(_LINES, 2 * self._home.options.tail_most)
         while True:
-            followed = work.changes.follow(follower.position, limit=_LINES)
+            followed = work.changes.follow(follower.position, limit=limit)
             if followed.must_rebuild or any(change.number is None for change in followed.changes):
-                return False
+                return None
             if followed.changes:
                 follower.take(followed.changes, followed.position, self._reader(work, follower.model))
-            if len(followed.changes) < _LINES:
-                return True
+            if len(followed.changes) < limit:
+                return follower
+            if fold and follower.tail.size > self._home.options.tail_most:
+                follower = self._fold_on_the_way(follower, work)
+
+    def _fold_on_the_way(self, follower: Follower, work: Work) -> Follower:
+        """Return a follower from the grown base; the same follower where its base cannot be grown now."""
+        home, generations = self._home, self._home.generations
+        if generations is None:
+            return follower
+        try:
+            with generations.lock() as mine:
+                growth = growth_of(follower.state(), home.options) if mine else None
+                if growth is None or not generations.is_current(follower.base):
+                    return follower
+                base = grow(growth, generations, options=home.options, stopped=home.stopped)
+                self._sweep(base)
+        except (OSError, Stopped):
+            # A search needs no files.
+            return follower
+        fresh = _follower_of(base)
+        fresh.take_pending(self._reader(work, fresh.model))
+        return fresh
 
     def _reader(self, work: Work, model: str | None) -> Reader:
         options = self._home.options
@@ -422,15 +457,15 @@ def read_status(tenant: TenantIndex, work: Work, folding: Folding, *, now: datet
         generation=None if manifest is None else manifest.generation,
         on_disk=base.folder is not None and base.folder.is_dir(),
         passages=state.alive.count,
-        memories=_memories(state),
+        memories=count_memories(state),
         base_passages=base.count,
         tail_passages=int(np.count_nonzero(state.tail.alive)),
         position=state.position,
         log_end=work.changes.position(),
-        vector_kind=_vector_kind(state, active, in_database=tenant.vectors_in_database),
+        vector_kind=name_vector_kind(state, active, in_database=tenant.vectors_in_database),
         model=active if tenant.vectors_in_database else state.model,
         active_model=active,
-        vectors=None if tenant.vectors_in_database else _vectors(state),
+        vectors=None if tenant.vectors_in_database else count_vectors(state),
         folder=None if generations is None else str(generations.folder),
         bytes_on_disk=0 if generations is None else generations.bytes_on_disk(),
         bytes_in_database=None,
@@ -440,41 +475,6 @@ def read_status(tenant: TenantIndex, work: Work, folding: Folding, *, now: datet
         lock_holder=None if generations is None else generations.lock_holder(),
         at=now,
     )
-
-
-def measure_recall(view: SearchView, work: Work, *, sample: int, rng: np.random.Generator, depth: int) -> Recall:
-    """The share of the exact first `depth` that is found, over a sample of stored vectors."""
-    model = work.vectors.active()
-    if model is None or not view.document_count:
-        return Recall(share=None, queries=0, depth=depth)
-    numbers = rng.choice(view.numbers(), size=min(sample, view.document_count), replace=False)
-    queries = work.vectors.by_numbers(model, numbers.tolist()).vectors
-    shares = []
-    for query in queries:
-        truth = {hit.number for hit in view.nearest(query, model=model, limit=depth, exact=True)}
-        found = {hit.number for hit in view.nearest(query, model=model, limit=depth)}
-        shares.append(len(truth & found) / len(truth))
-    return Recall(share=float(np.mean(shares)) if shares else None, queries=len(shares), depth=depth)
-
-
-def _memories(state: State) -> int:
-    """Those that are there, superseded ones too."""
-    of_base, of_tail = state.current_memories(Filters(include_superseded=True))
-    new = ~np.isin(state.tail.memories[Fact.NUMBER], state.base.memories[Fact.NUMBER])
-    return int(np.count_nonzero(of_base)) + int(np.count_nonzero(of_tail & new))
-
-
-def _vectors(state: State) -> int:
-    of_base = 0 if state.base.vectors is None else int(np.count_nonzero(state.base_alive[state.base.vectors.places]))
-    return of_base + int(np.count_nonzero(state.tail.alive[state.tail.vector_places]))
-
-
-def _vector_kind(state: State, active: str | None, *, in_database: bool) -> str:
-    if active is None:
-        return "none"
-    if in_database:
-        return "database"
-    return "exact" if state.base.vectors is None else state.base.vectors.kind
 
 
 # --- The indexes of all tenants ---

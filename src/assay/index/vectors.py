@@ -16,7 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from assay.index.columns import Mask, Whole
 from assay.index.native import Index
 from assay.index.options import IndexOptions
 from assay.index.scoring import Halves, Query, Scores
+from assay.index.shared_files import append_rows, grow_table, map_rows, map_table, share_file
 
 _MOST = 4_096
 """The most results taken from a graph; beyond that, an exact scan is cheaper."""
@@ -90,7 +91,8 @@ class VectorBase:
         if self.codes is not None and not exact and count > self._options.exact_below:
             wanted = self._options.rescored_for(limit)
             kept = self.codes.nominate(query, wanted, None if count == len(rows) else rows)
-            return self.places[kept], scoring.cosines(self.matrix[kept], query)
+            chosen, scores = scoring.nearest(self.matrix[kept], query, limit)
+            return self.places[kept[chosen]], scores
         if self._graph is not None and not exact and count > self._options.exact_below:
             found = self._nominate(self._graph, query, limit, rows, count)
             if found is not None:
@@ -189,13 +191,22 @@ def grow_vectors(
 ) -> None:
     """Write the vectors of a base that lies in one folder, and further ones behind them, into another.
 
+    Both share the files of vectors and codes (`shared_files`).
+
     `go_on` is called now and then; it raises to cancel the writing.
     """
     old = len(base.places)
-    _write_rows(folder / MATRIX, base.matrix, fresh)
+    if old and len(fresh):
+        share_file(source / MATRIX, folder / MATRIX)
+        append_rows(folder / MATRIX, old, fresh)
+    elif old:
+        share_file(source / MATRIX, folder / MATRIX)
+    else:
+        np.save(folder / MATRIX, fresh if len(fresh) else base.matrix)
     np.save(folder / PLACES, np.concatenate([base.places, places]))
     if base.codes is not None:
-        _write_columns(folder / CODES, base.codes.columns, make_codes(fresh))
+        added = make_codes(fresh) if len(fresh) else base.codes.columns[:, :0]
+        grow_table(source / CODES, folder / CODES, base.codes.columns, added)
     if base.kind == "hnsw":
         graph = _copy_graph(source / GRAPH, options)
         with ThreadPoolExecutor(1, thread_name_prefix="assay-index-graph", initializer=_step_back) as growing:
@@ -212,9 +223,10 @@ MATRIX, PLACES, GRAPH, CODES = "vectors.npy", "vector_places.npy", "graph.usearc
 def open_vectors(folder: Path, *, options: IndexOptions) -> VectorBase:
     """The vectors in a folder, mapped: they stay readable when the folder is deleted."""
     # As plain arrays: a memmap makes a new memmap of everything that is taken from it.
-    matrix, places = (np.asarray(np.load(folder / name, mmap_mode="c")) for name in (MATRIX, PLACES))
+    places = np.asarray(np.load(folder / PLACES, mmap_mode="c"))
+    matrix: Halves = map_rows(folder / MATRIX, len(places)).astype(np.float16, copy=False)
     graph = Index.restore(str(folder / GRAPH), view=True) if (folder / GRAPH).exists() else None
-    codes = VectorCodes(np.asarray(np.load(folder / CODES, mmap_mode="c"))) if (folder / CODES).exists() else None
+    codes = VectorCodes(map_table(folder / CODES, len(places))) if (folder / CODES).exists() else None
     return VectorBase(matrix, places, graph, options=options, codes=codes)
 
 
@@ -231,34 +243,6 @@ def _new_matrix(folder: Path | None, shape: tuple[int, int]) -> Halves:
             np.save(folder / MATRIX, matrix)
         return matrix
     return np.lib.format.open_memmap(folder / MATRIX, mode="w+", dtype=np.float16, shape=shape)
-
-
-def _write_rows(path: Path, *parts: Halves) -> None:
-    """One matrix of the rows of several, written and not mapped: it would be in memory twice."""
-    # Without rows, a part may be without a dimension, too.
-    having = [np.ascontiguousarray(part) for part in parts if len(part)] or [parts[0]]
-    shape = (sum(map(len, having)), having[0].shape[1])
-    with path.open("wb") as file:
-        write_header(file, np.dtype(np.float16), shape)
-        for part in having:
-            file.write(part.data)
-
-
-def _write_columns(path: Path, *parts: Columns) -> None:
-    """The columns of one matrix and of another, each behind the other."""
-    having = [part for part in parts if part.shape[1]]
-    shape = (len(having[0]), sum(part.shape[1] for part in having))
-    with path.open("wb") as file:
-        write_header(file, np.dtype(np.uint64), shape)
-        for column in range(shape[0]):
-            for part in having:
-                file.write(np.ascontiguousarray(part[column]).data)
-
-
-def write_header(file: BinaryIO, kind: np.dtype[Any], shape: tuple[int, int]) -> None:
-    """Write what stands before the numbers of a matrix that are written piece by piece, row after row."""
-    about = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(file, about)
 
 
 def _new_graph(dimension: int, options: IndexOptions) -> Index:

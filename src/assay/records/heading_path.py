@@ -12,6 +12,8 @@ SEPARATOR = " > "
 
 def normalise(path: str) -> str:
     """Trimmed parts joined by ` > `; empty parts and repeated spaces are dropped."""
+    if not path:
+        return ""
     parts = (re.sub(r"\s+", " ", part).strip() for part in path.split(">"))
     return SEPARATOR.join(part for part in parts if part)
 

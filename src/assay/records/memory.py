@@ -297,12 +297,16 @@ class Draft:
 
     def __post_init__(self) -> None:
         require(self, values.label, "title", "entity_type")
-        object.__setattr__(self, "body", values.text(self.body, "body", empty=False))
-        require(self, values.text, "surroundings")
-        require(self, values.labels, "triggers", "tags")
+        values.text(self.body, "body", empty=False)
+        # Files are taken in by the million: what is left empty needs no look.
+        if self.surroundings != "":
+            require(self, values.text, "surroundings")
+        if self.triggers != () or self.tags != ():
+            require(self, values.labels, "triggers", "tags")
         require(self, one_of(Tier), "tier")
         require(self, one_of(Format), "format")
-        require(self, values.optional_short_label, "folder")
+        if self.folder != "":
+            require(self, values.optional_short_label, "folder")
         require(self, values.optional_label, "rel_path", "context_type", "written_with")
         require(self, values.json_object, "metadata")
         allow(self, values.short_label, "source_id")

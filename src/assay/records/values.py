@@ -28,6 +28,7 @@ MAX_NESTING = 64
 """Levels of lists and objects in a JSON value."""
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:#-]{0,127}")
+_SIMPLE = {str, int, bool, type(None)}
 _IDS = re.compile(rf"(?:{_ID.pattern}\n)+")
 
 
@@ -183,6 +184,9 @@ def json_object(value: Any, field: str) -> dict[str, Any]:
     if not value:
         return {}
     _check_json(value, field, depth=0)
+    if type(value) is dict and set(map(type, value.values())) <= _SIMPLE and set(map(type, value)) == {str}:
+        # The same as below, for most metadata there is.
+        return {key: value[key] for key in sorted(value)}
     copied: dict[str, Any] = json.loads(canonical_json(dict(value)))
     return copied
 

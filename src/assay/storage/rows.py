@@ -90,8 +90,10 @@ class Json(TypeDecorator[Any]):
     def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002 - signature is SQLAlchemy's
         """To the text that is stored."""
         if value == ():
-            # Most memories have no tags and no triggers.
+            # Most memories have no tags and no triggers, and most documents nothing that was left out.
             return "[]"
+        if value == {}:
+            return "{}"
         return None if value is None else canonical_json(value)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002 - signature is SQLAlchemy's
@@ -253,7 +255,8 @@ Record = TypeVar("Record")
 def to_row(record: object, table: Table) -> dict[str, Any]:
     """The columns of a record's own table, without secrets. The tenant is added by the repository."""
     names, read = _list_shared(cast("Hashable", type(record)), table)
-    row = dict(zip(names, map(_plain, read(record)), strict=True))
+    values = [str(value) if isinstance(value, StrEnum) else value for value in read(record)]
+    row = dict(zip(names, values, strict=True))
     return mask_row(table.name, row)
 
 
@@ -309,7 +312,3 @@ def _list_shared(kind: Hashable, table: Table) -> tuple[tuple[str, ...], Callabl
 @cache
 def _init_fields(kind: Hashable, table: Table) -> tuple[str, ...]:
     return tuple(field.name for field in fields(cast("type[Any]", kind)) if field.name in table.columns)
-
-
-def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, StrEnum) else value

@@ -32,6 +32,12 @@ OLDEST_SQLITE = (3, 37, 0)
 BUSY_TIMEOUT_MS = 5_000
 READER_CACHE_KB = 16_000
 """Pages that a reading connection keeps: a search touches the upper pages of a dozen trees, which 2 MB do not hold."""
+WRITER_CACHE_KB = 64_000
+"""Pages that the writing connection keeps, at most: in a large store, notes go to pages all over its trees, and what
+does not fit is written to the log and read again within one transaction."""
+LOG_PAGES = 8_000
+"""Pages of 4 kB in the log of writes before they are copied into the file; a page that many commits change is copied
+once. The log takes about 32 MB of disk, and more while a reader stands still."""
 READER_TIMEOUT_S = 120.0
 """How long a reader waits for a connection. Waiting readers are not served in order, so on a busy machine with many
 threads one may wait far longer than the others."""
@@ -191,6 +197,8 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
         if read_only:
             connection.execute(f"PRAGMA cache_size = -{READER_CACHE_KB}")
         else:
+            connection.execute(f"PRAGMA cache_size = -{WRITER_CACHE_KB}")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
     except BaseException:

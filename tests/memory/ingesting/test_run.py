@@ -258,21 +258,21 @@ def test_tenants_take_in_the_same_folder_apart(engine: Engine, scope: Scope, roo
 
 
 def test_an_interrupted_run_keeps_what_it_committed_and_the_next_goes_on(home: Home, scope: Scope, root: Path) -> None:
-    put(root, **{f"n{number:03}": f"# Note {number}\n\nWhat note number {number} says.\n" for number in range(150)})
+    put(root, **{f"n{number:03}": f"# Note {number}\n\nWhat note number {number} says.\n" for number in range(600)})
 
     def interrupt(step: Step) -> None:
-        if step.files == 100:
+        if step.files == 300:
             raise KeyboardInterrupt
 
     with engine_at(home) as engine, pytest.raises(KeyboardInterrupt):
         take(engine, scope, root, on_file=interrupt)
     with engine_at(home) as engine:
         kept = memories(engine, scope)
-        assert 0 < len(kept) < 150
+        assert 0 < len(kept) < 600
         assert engine.store.problems() == []
         report = take(engine, scope, root)
-        assert report.fates == {"stored": 150 - len(kept), "unchanged": len(kept)}
-        assert take(engine, scope, root).fates == {"unchanged": 150}
+        assert report.fates == {"stored": 600 - len(kept), "unchanged": len(kept)}
+        assert take(engine, scope, root).fates == {"unchanged": 600}
 
 
 def test_a_changed_record_keeps_what_it_does_not_mention(engine: Engine, scope: Scope, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from assay.errors import CheckpointFailed
 from assay.flags import Flags, FlagState, explain_hold
@@ -122,6 +123,21 @@ def decide(
     prepared: Prepared, near: Sequence[Neighbour], policy: GatePolicy, options: SaveOptions, *, not_compared: str = ""
 ) -> Decision:
     """Decide what becomes of a draft, given the memories near it. `not_compared` is the reason when there were none."""
+    if not near and not policy.gate and not policy.reconsolidate and not policy.held_off:
+        return _store_ungated(policy, not_compared)
+    return _decide(prepared, near, policy, options, not_compared)
+
+
+@lru_cache(maxsize=16)
+def _store_ungated(policy: GatePolicy, not_compared: str) -> Decision:
+    """Decide about a draft that is compared with nothing, such as a document: the same of each."""
+    off = (Step(TRUST, "off", policy.gate_reason), Step(QUALITY, "off", policy.gate_reason))
+    return _reconsolidate((), policy, (*off, _near_duplicate(None, policy, not_compared)), None, not_compared)
+
+
+def _decide(
+    prepared: Prepared, near: Sequence[Neighbour], policy: GatePolicy, options: SaveOptions, not_compared: str
+) -> Decision:
     trust, quality = _trust(prepared, policy), _quality(prepared, policy, options)
     if "reject" in (trust.decision, quality.decision):
         return Decision(decision=SaveDecision.REJECT, steps=(trust, quality, *_not_asked("rejected before")))

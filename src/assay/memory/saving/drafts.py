@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
@@ -78,6 +79,7 @@ def _check_count(values: Sequence[str], field: str, most: int) -> None:
         raise BadValue(f"there are {len(values):,} {field}, over {most}", remedy=f"Keep the {most} that matter most.")
 
 
+@lru_cache(maxsize=256)
 def _check_inside(path: str, field: str) -> None:
     """Check that a path is relative, uses `/` and has no `..`, so that joining it to a root stays inside that root."""
     if not path or not (parts := PurePosixPath(path).parts):

@@ -114,7 +114,7 @@ class SaveOptions:
     """Notes close to what others wrote that a program may save for one principal in a day; more are kept apart."""
     alike: int = 50
     """Notes close to any other, its own too, that a program may save for one principal in a day."""
-    batch: int = 64
+    batch: int = 512
     """Drafts of one transaction, at most, when many are saved."""
     batch_seconds: float = 2.0
     """How long such a transaction should take: an interrupted run loses no more work than that."""

@@ -20,7 +20,8 @@ from assay.memory.saving.drafts import check_draft, mask_secrets, remove_hidden_
 from assay.memory.saving.options import score_quality
 from assay.memory.saving.spam_filter import Doubt, find_doubts
 from assay.memory.saving.subjects import Labelled
-from assay.records import Chunk, Draft, Mask, Quality, Scope, heading_path
+from assay.records import Chunk, Draft, Mask, Quality, Scope, heading_path, values
+from assay.records.fields import make_checked
 from assay.records.memory import TEXT_FIELDS
 from assay.storage import ChunkVector, Store
 from assay.text.chunking import Chunker, Piece, build_embedding_text
@@ -78,7 +79,18 @@ class Prepared:
 
     def chunks(self, memory_id: str) -> list[Chunk]:
         """Its pieces as rows of a memory."""
-        return [Chunk(memory_id=memory_id, **piece._asdict()) for piece in self.pieces]
+        # Pieces are cut from a body that was checked when the draft was made.
+        return [
+            make_checked(
+                Chunk,
+                memory_id=memory_id,
+                position=piece.position,
+                text=piece.text,
+                heading_path=heading_path.normalise(values.optional_label(piece.heading_path, "heading_path")),
+                token_count=values.count(piece.token_count, "token_count"),
+            )
+            for piece in self.pieces
+        ]
 
     def chunk_vectors(self) -> list[ChunkVector | None] | None:
         """The vectors of its pieces, as they are written."""

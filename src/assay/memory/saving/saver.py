@@ -23,6 +23,7 @@ from assay.memory import rights
 from assay.memory.saving.decisions import RECONSOLIDATION, UNGATED, GatePolicy, decide, limit_verdict, policy_for
 from assay.memory.saving.drafts import RESERVED
 from assay.memory.saving.fact_changes import NOTHING, FactChanges, add_neighbours, compare_facts
+from assay.memory.saving.garbage import collector_pause
 from assay.memory.saving.lookahead import prepare_ahead, prepare_in_turn
 from assay.memory.saving.neighbours import (
     CopyWatch,
@@ -219,7 +220,8 @@ class Saver:
         began = self._stopwatch()
         with closing(self._prepare_batches(scope, self._cut(drafts, batch, pace), policy)) as batches:
             for prepared in batches:
-                results = self._save_batch(scope, prepared, policy)
+                with collector_pause.hold():
+                    results = self._save_batch(scope, prepared, policy)
                 ended = self._stopwatch()
                 pace.learn(sum(len(draft.body) for draft in prepared.drafts), ended - began)
                 began = ended
@@ -301,6 +303,12 @@ class Saver:
         self, scope: Scope, policy: GatePolicy, drafts: Sequence[Draft], before: PreparedBatch | None
     ) -> PreparedBatch:
         """Check and embed drafts; `before` is a batch that may not be written yet, whose vectors are used again."""
+        with collector_pause.hold():
+            return self._check_and_embed(scope, policy, drafts, before)
+
+    def _check_and_embed(
+        self, scope: Scope, policy: GatePolicy, drafts: Sequence[Draft], before: PreparedBatch | None
+    ) -> PreparedBatch:
         results: dict[int, Result] = {}
         checked: dict[int, Prepared] = {}
         for place, draft in enumerate(drafts):

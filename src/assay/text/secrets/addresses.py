@@ -154,6 +154,10 @@ _SECRET_CRUMB = re.compile(
 )
 
 
+COOKIE_WORDS = ("cookie", "curl")
+"""Without one of these no text holds a cookie."""
+
+
 def find_cookies(text: str) -> Iterator[Finding]:
     """Find session cookies in `Cookie` and `Set-Cookie` headers; settings such as a theme are left alone."""
     lower = text.lower()

@@ -454,7 +454,7 @@ _SEED_LENGTHS = (12, 15, 18, 21, 24)
 _LABEL_REACH = 80
 """Characters before a phrase in which something must say what it is."""
 
-_BASE64_OF_BEGIN = "LS0tLS1CRUdJTi"
+BASE64_OF_BEGIN = "LS0tLS1CRUdJTi"
 _BASE64_RUN = re.compile(r"[A-Za-z0-9+/_-]{40,40000}={0,2}")
 
 OTHER_KEYS = (
@@ -522,12 +522,12 @@ def find_putty(text: str) -> Iterator[Finding]:
 
 def find_encoded_blocks(text: str) -> Iterator[Finding]:
     """Find armoured private keys that were encoded once more, as Kubernetes keeps them; certificates are left alone."""
-    place = text.find(_BASE64_OF_BEGIN)
+    place = text.find(BASE64_OF_BEGIN)
     while place >= 0:
         match = _BASE64_RUN.match(text, place)
         if match is not None and b"PRIVATE KEY" in _decode_start(match[0]):
             yield Finding(match.start(), match.end(), PRIVATE_KEY)
-        place = text.find(_BASE64_OF_BEGIN, match.end() if match is not None else place + 1)
+        place = text.find(BASE64_OF_BEGIN, match.end() if match is not None else place + 1)
 
 
 _WEB_TOKEN = re.compile(

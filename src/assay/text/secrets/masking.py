@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from assay.records import Mask
@@ -55,8 +55,28 @@ _RULES_BY_ANCHOR: dict[str, list[int]] = {}
 for _place, _rule in enumerate(RULES):
     for _anchor in _rule.anchors:
         _RULES_BY_ANCHOR.setdefault(_anchor, []).append(_place)
-_ANCHORS = Needles(_RULES_BY_ANCHOR)
-_PREFIXES = Needles(rule.prefix for rule in formats.PREFIXED)
+_WORDS = Needles((*_RULES_BY_ANCHOR, *named.WORDS, *addresses.COOKIE_WORDS))
+"""What is looked for whatever its case."""
+FINDERS: tuple[tuple[str, Callable[[str], Iterator[Finding]]], ...] = (
+    ("BEGIN", formats.find_blocks),
+    ("Private-Lines", formats.find_putty),
+    ("Private-MAC", formats.find_putty),
+    (formats.BASE64_OF_BEGIN, formats.find_encoded_blocks),
+    ("eyJ", formats.find_web_tokens),
+    ("kty", formats.find_key_sets),
+    ("://", addresses.find_in_addresses),
+    ("=", addresses.find_in_addresses),
+    ("Secret", documents.find_kubernetes_secrets),
+)
+"""What finds nothing in a text without one of these words."""
+LONG_ENOUGH: tuple[tuple[int, Callable[[str], Iterator[Finding]]], ...] = (
+    (29, formats.find_wallets),
+    (47, formats.find_seed_phrases),
+    (14, formats.find_cards),
+)
+"""What finds nothing in a shorter text."""
+_BEGINNINGS = Needles((*(rule.prefix for rule in formats.PREFIXED), *(word for word, _ in FINDERS)))
+"""What is looked for in its case."""
 _MOST_CHARACTERS = 64
 _MOST_CLEAN = 4_096
 _clean: set[str | bytes] = set()
@@ -145,25 +165,22 @@ def _look_through(text: str) -> list[Finding]:
 def _every(text: str) -> Iterator[Finding]:
     lower = lower_in_place(text)
     grams = cut_grams(lower)
-    for place in _PREFIXES.find(text, grams):
-        yield from formats.PREFIXED[place].find(text)
-    for place in sorted({place for anchor in _ANCHORS.find_texts(lower, grams) for place in _RULES_BY_ANCHOR[anchor]}):
+    finders = []
+    for place in _BEGINNINGS.find(text, grams):
+        if place < len(formats.PREFIXED):
+            yield from formats.PREFIXED[place].find(text)
+        else:
+            finders.append(FINDERS[place - len(formats.PREFIXED)][1])
+    held = _WORDS.find_texts(lower, grams)
+    for place in sorted({place for word in held for place in _RULES_BY_ANCHOR.get(word, ())}):
         yield from RULES[place].find(text, lower)
-    for find in (
-        formats.find_blocks,
-        formats.find_putty,
-        formats.find_encoded_blocks,
-        formats.find_web_tokens,
-        formats.find_key_sets,
-        formats.find_wallets,
-        formats.find_seed_phrases,
-        formats.find_cards,
-        addresses.find_in_addresses,
-        documents.find_cookies,
-        documents.find_kubernetes_secrets,
-    ):
+    finders += [find for least, find in LONG_ENOUGH if len(text) >= least]
+    if held:
+        finders.append(documents.find_cookies)
+        yield from named.find_in_words(text, lower, held)
+    for find in dict.fromkeys(finders):
         yield from find(text)
-    yield from named.find_in_words(text, lower, grams)
+    yield from named.find_after_slash(text)
 
 
 def _outside(found: Iterable[Finding], marks: list[tuple[int, int]]) -> list[Finding]:

@@ -9,9 +9,8 @@ leaves no doubt (`password`): then a plain or short value counts too. In a sente
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Collection, Iterator
 
-from assay.text.secrets.needles import Needles
 from assay.text.secrets.rules import (
     NAMED_SECRET,
     Finding,
@@ -112,7 +111,6 @@ _STEMS = (
 )
 """What every name begins with, in small letters."""
 _STEM = re.compile("|".join(map(re.escape, _STEMS)))
-_STEM_NEEDLES = Needles(_STEMS)
 _PROSE = (
     r"is|was|are|ist|lautet|war|este|est|était|es|era|fue|é|è|er|är|var|on|jest|to|je|now|become|becomes|became"
     r"|changed to"
@@ -317,21 +315,38 @@ def may_name(lower: str) -> bool:
     return _STEM.search(lower) is not None
 
 
-def find_in_words(text: str, lower: str, grams: Set[str]) -> Iterator[Finding]:
-    """Find all secrets of this module; `lower` is the text in small letters, with the same positions."""
-    yield from find_named(text, lower, grams)
-    if _NEARBY_WORDS.find(lower, grams):
+_NEARBY_WORDS = frozenset({"pass", "secret", "token", "key", "cred", "pwd", "kennwort", "bearer"})
+_NAMES_AFTER = frozenset({"pass", "secret", "token", "key"})
+_LOGIN_WORDS = frozenset(
+    (
+        *("user", "log", "sign", "account", "admin", "root", "deploy", "ftp", "vpn", "ssh", "router", "guest", "wifi"),
+        *("wlan", "wi-fi", "access", "pass", "pw", "cred", "benutzer", "zugang", "konto", "usuario", "utilisateur"),
+    )
+)
+WORDS = (*_STEMS, *sorted(_NEARBY_WORDS | _NAMES_AFTER | _LOGIN_WORDS))
+"""Without one of these `find_in_words` finds nothing."""
+_STEM_SET = frozenset(_STEMS)
+
+
+def find_in_words(text: str, lower: str, held: Collection[str]) -> Iterator[Finding]:
+    """Find secrets by the words around them; `held` are the `WORDS` in a text.
+
+    `lower` is the text in small letters, with the same positions.
+    """
+    yield from find_named(text, lower, _STEM_SET.intersection(held))
+    if not _NEARBY_WORDS.isdisjoint(held):
         yield from find_nearby(text)
-    if _NAMES_AFTER.find(lower, grams):
+    if not _NAMES_AFTER.isdisjoint(held):
         yield from find_before_name(text)
-    yield from find_shaped(text, lower, grams)
+    if not _LOGIN_WORDS.isdisjoint(held):
+        yield from find_shaped(text)
 
 
-def find_named(text: str, lower: str, grams: Set[str]) -> Iterator[Finding]:
-    """Find values whose name marks them as secret."""
+def find_named(text: str, lower: str, stems: Collection[str]) -> Iterator[Finding]:
+    """Find values whose name marks them as secret, by the stems of names in a text."""
     after = 0
     left = READ_AT_LEAST + READ_PER_CHARACTER * len(text)
-    for place in _places(lower, grams):
+    for place in _places(lower, stems):
         if place < after or left <= 0:
             continue
         found, until = _find_value(text, place)
@@ -339,9 +354,6 @@ def find_named(text: str, lower: str, grams: Set[str]) -> Iterator[Finding]:
         if found is not None:
             after = found.end
             yield found
-
-
-_NEARBY_WORDS = Needles(("pass", "secret", "token", "key", "cred", "pwd", "kennwort", "bearer"))
 
 
 def find_nearby(text: str) -> Iterator[Finding]:
@@ -365,9 +377,6 @@ def _follows_word(text: str, place: int) -> bool:
     return bool(words) and _NOT_NEAR.search(text, words[0].end(), place) is None
 
 
-_NAMES_AFTER = Needles(("pass", "secret", "token", "key"))
-
-
 def find_before_name(text: str) -> Iterator[Finding]:
     """Find a secret that comes before its name, as in `hunter2 is the password`."""
     for match in _AFTER.finditer(text):
@@ -384,21 +393,15 @@ def find_before_name(text: str) -> Iterator[Finding]:
             yield Finding(match.start(), match.start() + len(value), NAMED_SECRET)
 
 
-_LOGIN_WORDS = Needles(
-    (
-        *("user", "log", "sign", "account", "admin", "root", "deploy", "ftp", "vpn", "ssh", "router", "guest", "wifi"),
-        *("wlan", "wi-fi", "access", "pass", "pw", "cred", "benutzer", "zugang", "konto", "usuario", "utilisateur"),
-    )
-)
-
-
-def find_shaped(text: str, lower: str, grams: Set[str]) -> Iterator[Finding]:
-    """Find values that look like a password, with letters, digits and marks, after a term for a login."""
+def find_after_slash(text: str) -> Iterator[Finding]:
+    """Find random values after a slash with blanks around it, as in `anna / x7Kq...`."""
     for match in _SLASHED.finditer(text) if " / " in text else ():
         if _is_mixture(match[1]) and match[1].lower() != match[1] != match[1].upper() and looks_random(match[1]):
             yield Finding(match.start(1), match.end(1), NAMED_SECRET)
-    if not _LOGIN_WORDS.find(lower, grams):
-        return
+
+
+def find_shaped(text: str) -> Iterator[Finding]:
+    """Find values that look like a password, with letters, digits and marks, after a term for a login."""
     for match in _SHAPED.finditer(text):
         value = trim(match[0])
         begin = max(0, match.start() - 80, text.rfind("\n", max(0, match.start() - 80), match.start()) + 1)
@@ -418,10 +421,10 @@ def value_is_secret(name: str, value: str) -> bool:
     return looks_secret(value, strong=found["strong"] is not None, quoted=True)
 
 
-def _places(lower: str, grams: Set[str]) -> list[int]:
+def _places(lower: str, stems: Collection[str]) -> list[int]:
     """Return the positions of the stems of names, in order."""
     places: set[int] = set()
-    for stem in _STEM_NEEDLES.find_texts(lower, grams):
+    for stem in stems:
         place = lower.find(stem)
         while place >= 0:
             places.add(place)

@@ -7,7 +7,8 @@ among them are looked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 
 import numpy as np
 
@@ -45,7 +46,7 @@ class Needles:
     """Fixed texts that are looked for in many texts."""
 
     def __init__(self, needles: Iterable[str]) -> None:
-        """Keep the needles, which may stand here twice; a needle is known by its place among them."""
+        """Keep the needles; a needle is known by its place among them, and may have several."""
         self._needles = tuple(needles)
         short = [(place, needle) for place, needle in enumerate(self._needles) if len(needle.lower()) < LETTERS]
         self._short = tuple(short)
@@ -61,7 +62,7 @@ class Needles:
         for gram in self._by_gram:
             _KNOWN_HASHES[_hash_grams(gram)] = True
 
-    def find(self, text: str, grams: Set[str]) -> list[int]:
+    def find(self, text: str, grams: AbstractSet[str]) -> list[int]:
         """Return the places of the needles that a text holds, in order; `grams` are those of the text in small letters.
 
         Case matters if `text` is not in small letters.
@@ -74,9 +75,9 @@ class Needles:
         found.sort()
         return found
 
-    def find_texts(self, text: str, grams: Set[str]) -> list[str]:
-        """The same as `find`, as texts."""
-        return [self._needles[place] for place in self.find(text, grams)]
+    def find_texts(self, text: str, grams: AbstractSet[str]) -> list[str]:
+        """The same as `find`, as texts, each once."""
+        return list(dict.fromkeys([self._needles[place] for place in self.find(text, grams)]))
 
 
 def _rate(gram: str) -> tuple[int, str]:
