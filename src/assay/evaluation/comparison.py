@@ -529,11 +529,9 @@ def movers(control: Reading, treatment: Reading, metric: str, most: int = MOST_M
     """The cases whose value changed most, the biggest change first."""
     paired = pair_columns(control, treatment, metric)
     if paired is not None:
-        texts = treatment.queries, control.queries
-        return tuple(
-            Mover(case, next((known[case] for known in texts if case in known), ""), metric, before, after)
-            for case, before, after in find_moved(paired, most)
-        )
+        found = find_moved(paired, most)
+        texts = {case: control.queries.get(case, "") for case, _, _ in found}
+        return tuple(Mover(case, treatment.queries.get(case, texts[case]), metric, *both) for case, *both in found)
     left, right = control.values(metric), treatment.values(metric)
     moved = [case for case in left if case in right and left[case] != right[case]]
     moved.sort(key=lambda case: (-abs(right[case] - left[case]), case))
