@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -66,15 +65,6 @@ def make_reading(folder: Path, name: str, seed: int, *, varied: bool = True, few
     return reading_of(load_run(folder / name), {ids[0]: "the first"})
 
 
-def make_plain(reading: Reading) -> Reading:
-    """The same reading with a table instead of every column."""
-    tables: Mapping[str, Any] = {
-        "outcomes": {metric: dict(cases.items()) for metric, cases in reading.outcomes.items()},
-        **{name: dict(getattr(reading, name).items()) for name in ("statuses", "times", "waited", "lists")},
-    }
-    return replace(reading, **tables)
-
-
 def describe(act: Any) -> object:
     """What a call gives as JSON, or how it is refused."""
     try:
@@ -86,7 +76,7 @@ def describe(act: Any) -> object:
 @pytest.mark.parametrize("seed", range(24))
 def test_columns_and_tables_are_compared_and_judged_alike(tmp_path: Path, seed: int) -> None:
     pair = [make_reading(tmp_path, name, seed + shift, few=seed % 2 == 0) for name, shift in (("a", 0), ("b", 100))]
-    plain = [make_plain(reading) for reading in pair]
+    plain = [reading.in_tables() for reading in pair]
     assert are_in_columns(*pair)
     assert not are_in_columns(*plain)
     sides = [pair, [pair[0], plain[1]], [plain[0], pair[1]]]
@@ -103,7 +93,7 @@ def test_columns_and_tables_are_compared_and_judged_alike(tmp_path: Path, seed: 
 @pytest.mark.parametrize("seed", range(24))
 def test_columns_are_read_as_tables_are(tmp_path: Path, seed: int) -> None:
     reading = make_reading(tmp_path, "a", seed)
-    plain = make_plain(reading)
+    plain = reading.in_tables()
     assert isinstance(reading.times, CaseTimes)
     assert isinstance(reading.lists, SomeCases)
     run = load_run(tmp_path / "a")
@@ -126,7 +116,7 @@ def test_columns_are_read_as_tables_are(tmp_path: Path, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_lost_gained_moved_and_missing_cases_are_the_same(tmp_path: Path, seed: int) -> None:
     before, after = (make_reading(tmp_path, name, seed + shift, few=True) for name, shift in (("a", 0), ("b", 50)))
-    old, new = make_plain(before), make_plain(after)
+    old, new = before.in_tables(), after.in_tables()
     assert find_missing(before, after) == find_missing(old, new) == set(after.cases) - set(before.cases)
     for metric in before.metrics:
         assert find_lost_cases(before, after, metric) == find_lost_cases(old, new, metric)
@@ -138,21 +128,21 @@ def test_lost_gained_moved_and_missing_cases_are_the_same(tmp_path: Path, seed: 
 def test_runs_without_a_common_value_are_refused_alike(tmp_path: Path) -> None:
     pair = [make_reading(tmp_path, name, 2, varied=False) for name in ("a", "b")]
     other = replace(pair[1], instrument={**pair[1].instrument, "dataset": "sha256:bb"})
-    for given in ((pair[0], other), (make_plain(pair[0]), make_plain(other))):
+    for given in ((pair[0], other), (pair[0].in_tables(), other.in_tables())):
         with pytest.raises(NotComparable, match="measured with other instruments: dataset"):
             compare_two(*given)
     skipped = {case: Outcome(kind=OutcomeKind.SKIPPED) for case in pair[0].cases}
     empty = replace(pair[1], outcomes={metric: OutcomeColumn.of(skipped) for metric in pair[1].metrics})
-    expected = describe(lambda: compare_two(make_plain(pair[0]), make_plain(empty)))
+    expected = describe(lambda: compare_two(pair[0].in_tables(), empty.in_tables()))
     assert describe(lambda: compare_two(pair[0], empty)) == expected
-    assert describe(lambda: judge(empty, pair[0])) == describe(lambda: judge(make_plain(empty), make_plain(pair[0])))
+    assert describe(lambda: judge(empty, pair[0])) == describe(lambda: judge(empty.in_tables(), pair[0].in_tables()))
 
 
 def test_a_negative_time_is_refused_in_columns_too(tmp_path: Path) -> None:
     reading = make_reading(tmp_path, "a", 2, varied=False)
     assert isinstance(reading.times, CaseTimes)
     times = CaseTimes(reading.times.order, np.full_like(reading.times.matrix, -1.0))
-    for given in (replace(reading, times=times), make_plain(replace(reading, times=times))):
+    for given in (replace(reading, times=times), replace(reading, times=times).in_tables()):
         with pytest.raises(BadValue, match="negative"):
             given.latency()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -134,13 +134,29 @@ class Reading:
         untimed = endings[CaseStatus.SKIPPED] + endings[CaseStatus.OK] - len(answered)
         failed = sum(endings[status] for status in FAILED) - len(waited)
         left_out = {OutcomeKind.SYSTEM_FAILED: failed, OutcomeKind.SKIPPED: untimed}
-        return answered.tolist(), waited.tolist(), Counter({kind: count for kind, count in left_out.items() if count})
+        # They are sorted further on, which takes little time where they are so already.
+        return (
+            np.sort(answered, kind="stable").tolist(),
+            waited.tolist(),
+            Counter({kind: count for kind, count in left_out.items() if count}),
+        )
 
     def failures(self) -> FailureCounts:
         """How often cases failed."""
         if isinstance(self.statuses, NumberedCases):
             return count_failures(count_endings(self.statuses))
         return failures(self._runs())
+
+    def in_tables(self) -> Reading:
+        """The same with a table of cases for every column: quicker for whoever takes cases out one by one."""
+        return replace(
+            self,
+            outcomes={metric: dict(cases.items()) for metric, cases in self.outcomes.items()},
+            statuses=dict(self.statuses.items()),
+            times=dict(self.times.items()),
+            waited=dict(self.waited.items()),
+            lists=None if self.lists is None else dict(self.lists.items()),
+        )
 
     def called(self, case: str) -> str:
         """A case by its id and, where it is known, its text."""
