@@ -15,6 +15,8 @@
 - `spread_judging`: judges that ask no model, on workers.
 - `gold_check`: reference answers that contradict their own evidence.
 - `readings`: what a run measured, case by case.
+- `reading_columns`: statuses, times and lists of a run by case, in columns.
+- `paired_columns`: two runs side by side in columns.
 - `lookup`: runs and baselines by name.
 - `shelf`: the runs, datasets and labels that a caller may see.
 - `run_catalogue`: what lists and charts show of every run.

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,15 @@ from assay.errors import NotComparable, NothingMeasured
 from assay.evaluation import frames
 from assay.evaluation.caveats import name_few, withhold
 from assay.evaluation.latency_comparison import RESAMPLES, latency_changes
+from assay.evaluation.paired_columns import (
+    ListComparison,
+    are_in_columns,
+    compare_lists,
+    find_moved,
+    find_one_sided,
+    pair_columns,
+)
+from assay.evaluation.reading_columns import SomeCases
 from assay.evaluation.readings import METRICS, Reading, differing, has_direction, limit_instrument, lower_is_better
 from assay.evaluation.until_sure import withhold_stopped
 from assay.formats.grid import grid
@@ -37,10 +47,10 @@ from assay.records.run_results import (
     OneSided,
     caveats_about,
 )
-from assay.statistics import Comparison, Pairs, Rules, compare_all, first_of_each_test, jaccard, rank_biased_overlap
+from assay.statistics import Comparison, Pairs, Rules, compare_all, first_of_each_test
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from assay.statistics import Comparison
 
@@ -145,6 +155,16 @@ def metrics_in_both(before: Reading, after: Reading) -> tuple[str, ...]:
 
 def pair_values(before: Reading, after: Reading, metric: str) -> Pairs:
     """The values of the cases that have one on both sides."""
+    paired = pair_columns(before, after, metric)
+    if paired is not None:
+        return Pairs(
+            control=paired.control,
+            treatment=paired.treatment,
+            higher_is_better=not lower_is_better(metric),
+            bounds=_bounds(metric),
+            clusters=paired.find_clusters({**before.clusters, **after.clusters}),
+            over=paired.over,
+        )
     left, right = before.values(metric), after.values(metric)
     cases = [case for case in left if case in right]
     return Pairs(
@@ -155,6 +175,24 @@ def pair_values(before: Reading, after: Reading, metric: str) -> Pairs:
         clusters=_clusters(before, after, cases),
         over=tuple(cases),
     )
+
+
+class PairedMetrics(Mapping[str, Pairs]):
+    """The pairs of several metrics, made when they are asked for: those of one metric are in memory at a time."""
+
+    def __init__(self, before: Reading, after: Reading, metrics: Sequence[str]) -> None:
+        self._before, self._after, self._metrics = before, after, metrics
+
+    def __getitem__(self, metric: str) -> Pairs:
+        if metric not in self._metrics:
+            raise KeyError(metric)
+        return pair_values(self._before, self._after, metric)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._metrics)
+
+    def __len__(self) -> int:
+        return len(self._metrics)
 
 
 def _clusters(before: Reading, after: Reading, cases: Sequence[str]) -> list[str] | None:
@@ -168,16 +206,12 @@ def metric_changes(
     pairs: Mapping[str, Pairs], *, rng: np.random.Generator, rules: Rules | None = None
 ) -> dict[str, MetricChange]:
     """Each metric with its means over the pairs and its test result, Holm-adjusted over the distinct metrics."""
-    arrays = {
-        name: (np.asarray(paired_values.control), np.asarray(paired_values.treatment))
-        for name, paired_values in pairs.items()
-    }
-    most = max((len(left) for left, _ in arrays.values()), default=0)
+    means, most = dict[str, tuple[float | None, float | None]](), 0
+    for name, paired in pairs.items():
+        left, right = np.asarray(paired.control), np.asarray(paired.treatment)
+        means[name], most = (_mean(left), _mean(right)), max(most, len(left))
     found = compare_all(pairs, rng=rng, rules=rules or rules_for(most))
-    return {
-        name: MetricChange(before=_mean(left), after=_mean(right), comparison=found[name])
-        for name, (left, right) in arrays.items()
-    }
+    return {name: MetricChange(before=was, after=now, comparison=found[name]) for name, (was, now) in means.items()}
 
 
 def _bounds(metric: str) -> tuple[float, float] | None:
@@ -390,14 +424,16 @@ def compare_two(control: Reading, treatment: Reading, *, seed: int = 0) -> Compa
     """Compare two readings; raises `NotComparable` when they were measured with different instruments."""
     metrics = comparable_metrics(control, treatment)
     rng = np.random.default_rng(seed)
-    pairs = {metric: pair_values(control, treatment, metric) for metric in metrics}
+    pairs: Mapping[str, Pairs] = PairedMetrics(control, treatment, metrics)
+    if not are_in_columns(control, treatment):
+        pairs = dict(pairs)
     return Compared(
         control=control,
         treatment=treatment,
         metrics=_withhold_unsure(control, treatment, metric_changes(pairs, rng=rng)),
         movers=movers(control, treatment, leading(metrics)),
         agreement=_agreement(control, treatment),
-        latency=latency_changes(control, treatment, rng=rng, resamples=_latency_resamples(len(control.cases))),
+        latency=latency_changes(control, treatment, rng=rng, resamples=_latency_resamples(len(control.statuses))),
         one_sided=_one_sided(control, treatment, metrics),
         changed=differing(control.subject, treatment.subject),
         same_tests=_same_tests(pairs),
@@ -408,7 +444,8 @@ def _same_tests(pairs: Mapping[str, Pairs]) -> tuple[tuple[str, ...], ...]:
     """Metrics that are one test under several names, where anything changed at all."""
     groups: dict[str, list[str]] = {}
     for metric, first in first_of_each_test(pairs).items():
-        if not np.array_equal(np.asarray(pairs[metric].control), np.asarray(pairs[metric].treatment)):
+        paired = pairs[metric]
+        if not np.array_equal(np.asarray(paired.control), np.asarray(paired.treatment)):
             groups.setdefault(first, []).append(metric)
     return tuple(tuple(group) for group in groups.values() if len(group) > 1)
 
@@ -453,7 +490,7 @@ def comparable_metrics(control: Reading, treatment: Reading) -> tuple[str, ...]:
             f"{control.name} and {treatment.name} were measured with other instruments: {told}",
             remedy="Run both again over the same dataset with the same metrics.",
         )
-    if not any(pair_values(control, treatment, metric).control for metric in metrics):
+    if not any(len(np.asarray(pair_values(control, treatment, metric).control)) for metric in metrics):
         raise NothingMeasured(
             f"no case has a value in both {control.name} and {treatment.name}",
             remedy="Look at the outcomes of both runs: what was sampled, what failed.",
@@ -490,6 +527,11 @@ def leading(metrics: Sequence[str]) -> str:
 
 def movers(control: Reading, treatment: Reading, metric: str, most: int = MOST_MOVERS) -> tuple[Mover, ...]:
     """The cases whose value changed most, the biggest change first."""
+    paired = pair_columns(control, treatment, metric)
+    if paired is not None:
+        found = find_moved(paired, most)
+        texts = {case: control.queries.get(case, "") for case, _, _ in found}
+        return tuple(Mover(case, treatment.queries.get(case, texts[case]), metric, *both) for case, *both in found)
     left, right = control.values(metric), treatment.values(metric)
     moved = [case for case in left if case in right and left[case] != right[case]]
     moved.sort(key=lambda case: (-abs(right[case] - left[case]), case))
@@ -505,25 +547,18 @@ def is_loss(mover: Mover) -> bool:
 def _agreement(control: Reading, treatment: Reading) -> ListAgreement | None:
     if control.lists is None or treatment.lists is None:
         return None
+    if isinstance(control.lists, SomeCases) and isinstance(treatment.lists, SomeCases):
+        return compare_lists(control.lists, treatment.lists)
     cases = sorted(control.lists.keys() & treatment.lists.keys())
     if not cases:
         return None
+    lists = ListComparison()
     pairs = [(control.lists[case], treatment.lists[case]) for case in cases]
-    overlap_of_same: dict[int, float] = {}
-    overlaps = []
-    for first, second in pairs:
-        if first != second:
-            overlaps.append(rank_biased_overlap(first, second))
-            continue
-        # Of a list with itself it depends on the length alone, and most lists stay as they are.
-        length = len(set(first))
-        if length not in overlap_of_same:
-            overlap_of_same[length] = rank_biased_overlap(first, second)
-        overlaps.append(overlap_of_same[length])
+    found = [lists.compare(first, second) for first, second in pairs]
     return ListAgreement(
         cases=len(cases),
-        rbo=mean(overlaps) or 0.0,
-        jaccard=mean([1.0 if first == second else jaccard(first, second) for first, second in pairs]) or 0.0,
+        rbo=mean([overlap for overlap, _ in found]) or 0.0,
+        jaccard=mean([share for _, share in found]) or 0.0,
         top_changed=sum(first[:1] != second[:1] for first, second in pairs),
     )
 
@@ -531,15 +566,20 @@ def _agreement(control: Reading, treatment: Reading) -> ListAgreement | None:
 def _one_sided(control: Reading, treatment: Reading, metrics: Sequence[str]) -> tuple[OneSided, ...]:
     groups: dict[tuple[str, str, str], list[str]] = {}
     for metric in metrics:
-        before, after = control.outcomes[metric], treatment.outcomes[metric]
-        for case in {**before, **after}:
-            was, now = before.get(case), after.get(case)
-            if was is not None and now is not None and was.kind is now.kind:
-                continue
-            kinds = _kind(was), _kind(now)
-            if OutcomeKind.SCORED in kinds:
-                groups.setdefault((case, *kinds), []).append(metric)
+        for case, was, now in find_one_sided(control, treatment, metric) or _each_one_sided(control, treatment, metric):
+            groups.setdefault((case, was, now), []).append(metric)
     return tuple(OneSided(case, tuple(names), *kinds) for (case, *kinds), names in sorted(groups.items()))
+
+
+def _each_one_sided(control: Reading, treatment: Reading, metric: str) -> Iterator[tuple[str, str, str]]:
+    before, after = control.outcomes[metric], treatment.outcomes[metric]
+    for case in {**before, **after}:
+        was, now = before.get(case), after.get(case)
+        if was is not None and now is not None and was.kind is now.kind:
+            continue
+        kinds = _kind(was), _kind(now)
+        if OutcomeKind.SCORED in kinds:
+            yield (case, *kinds)
 
 
 def _kind(outcome: Outcome | None) -> str:

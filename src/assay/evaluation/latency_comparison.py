@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import copy
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.evaluation.paired_columns import pair_times
 from assay.records.run_results import LatencyChange
+from assay.statistics.resampling import STEP, draw_places
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from assay.evaluation.readings import Reading
 
@@ -34,17 +37,23 @@ def latency_changes(
 
     A case that ran out of time counts with the time it was waited for.
     """
-    was_times, now_times = _all_times(before), _all_times(after)
-    cases = [case for case in before.cases if was_times.get(case) and now_times.get(case)]
+    left, right = pair_times(before, after) or _pair_each(before, after)
+    cases = len(left)
     if not cases:
         return ()
-    left, right = _matrix([was_times[case] for case in cases]), _matrix([now_times[case] for case in cases])
     was, now = _percentiles(left), _percentiles(right)
-    drawn = _resample_pairs(left, right, rng, resamples) if len(cases) >= FEWEST_TIMED else None
+    drawn = _resample_pairs(left, right, rng, resamples) if cases >= FEWEST_TIMED else None
     return tuple(
-        LatencyChange(percent, float(was[place]), float(now[place]), *_limits(drawn, place), len(cases))
+        LatencyChange(percent, float(was[place]), float(now[place]), *_limits(drawn, place), cases)
         for place, percent in enumerate(PERCENTS)
     )
+
+
+def _pair_each(before: Reading, after: Reading) -> tuple[Times, Times]:
+    """The times of the cases that have any on both sides: [case, repeat] each."""
+    was_times, now_times = _all_times(before), _all_times(after)
+    cases = [case for case in before.cases if was_times.get(case) and now_times.get(case)]
+    return _matrix([was_times[case] for case in cases]), _matrix([now_times[case] for case in cases])
 
 
 def _all_times(reading: Reading) -> dict[str, tuple[float, ...]]:
@@ -70,6 +79,8 @@ def _resample_pairs(left: Times, right: Times, rng: np.random.Generator, resampl
     How often each case is drawn says all: times are sorted once, and a percentile is where the counts in that order
     add up to its place. Sorting every sample took four times as long.
     """
+    if len(left) > STEP and left.shape[1] == right.shape[1] == 1:
+        return resample_single(left[:, 0], right[:, 0], rng, resamples)
     cases = len(left)
     rows = max(1, _BLOCK // (left.size + right.size))
     sides = [_sort_times(times) for times in (left, right)]
@@ -81,6 +92,109 @@ def _resample_pairs(left: Times, right: Times, rng: np.random.Generator, resampl
         for (times, owners), percentiles in zip(sides, found, strict=True):
             percentiles.append(_drawn_percentiles(times, counts[:, owners]))
     return np.concatenate(found[0]), np.concatenate(found[1])
+
+
+# Of many cases that were each timed once, only how many are drawn from below a percentile's neighbourhood is counted,
+# and only those within it are put in order.
+
+_REACH = 8.0
+"""Standard deviations of a percentile's place among the drawn cases: it is never further off, or drawn again."""
+_SIDE = 8
+"""Bands of one side, at most: three neighbourhoods and what is around them."""
+_NEAR = np.uint8(0x80)
+"""Marks the cases that are in the neighbourhood of a percentile on either side."""
+
+
+class _Side(NamedTuple):
+    """Times of one side, cut into bands at the neighbourhoods of the percentiles."""
+
+    times: Times
+    """Sorted."""
+    ranks: NDArray[np.int32]
+    """The place of each case among the sorted times."""
+    edges: NDArray[np.int64]
+    """The ranks at which bands begin, without the first."""
+    near: NDArray[np.bool_]
+    """Which bands are neighbourhoods."""
+
+    @property
+    def bands(self) -> NDArray[np.uint8]:
+        """The band of each case."""
+        return np.searchsorted(self.edges, self.ranks, side="right").astype(np.uint8)
+
+    def find(self, drawn: NDArray[np.int64], counts: NDArray[np.int64]) -> list[float] | None:
+        """The percentiles of a sample, from how many of each band and which near ones were drawn; None: unknown."""
+        reached, ranks = np.cumsum(counts), self.ranks[drawn]
+        found = []
+        for place in _places(len(self.times)).tolist():
+            band = int(np.searchsorted(reached, place))
+            if not self.near[band]:
+                return None
+            low, high = self.edges[band - 1] if band else 0, [*self.edges, len(self.times)][band]
+            inside = ranks[(ranks >= low) & (ranks < high)]
+            rank = place - 1 - (int(reached[band - 1]) if band else 0)
+            found.append(float(self.times[np.partition(inside, rank)[rank]]))
+        return found
+
+
+def _cut_side(times: Times, reach: float) -> _Side:
+    count, order = len(times), np.argsort(times, kind="stable")
+    ranks = np.empty(count, dtype=np.int32)
+    ranks[order] = np.arange(count, dtype=np.int32)
+    shares = np.array(PERCENTS) / 100
+    half = np.ceil(reach * np.sqrt(count * shares * (1 - shares))).astype(np.int64)
+    middle = _places(count) - 1
+    low, high = np.maximum(middle - half, 0), np.minimum(middle + half + 1, count)
+    edges = np.unique(np.concatenate([low, high]))
+    edges = edges[(edges > 0) & (edges < count)]
+    starts = np.concatenate([[0], edges])
+    near = np.any((starts[:, None] >= low) & (starts[:, None] < high), axis=1)
+    return _Side(times[order], ranks, edges, near)
+
+
+def _places(count: int) -> NDArray[np.int64]:
+    """Nearest ranks of the percentiles among so many times, from 1."""
+    places: NDArray[np.int64] = -(-np.array(PERCENTS) * count // 100)
+    return places
+
+
+def resample_single(
+    left: Times, right: Times, rng: np.random.Generator, resamples: int, reach: float = _REACH
+) -> tuple[Times, Times]:
+    """The same where every case has one time on each side: [sample, percent] each."""
+    sides = _cut_side(left, reach), _cut_side(right, reach)
+    first, second = (side.bands for side in sides)
+    codes = first * np.uint8(_SIDE) + second
+    codes[sides[0].near[first] | sides[1].near[second]] |= _NEAR
+    found = np.empty((2, resamples, len(PERCENTS)))
+    for sample in range(resamples):
+        before = rng.bit_generator.state
+        drawn, counts = _draw_bands(codes, rng)
+        each = sides[0].find(drawn, counts.sum(axis=1)), sides[1].find(drawn, counts.sum(axis=0))
+        for place, (side, percentiles) in enumerate(zip(sides, each, strict=True)):
+            found[place, sample] = _redraw(side, rng, before) if percentiles is None else percentiles
+    return found[0], found[1]
+
+
+def _draw_bands(codes: NDArray[np.uint8], rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The drawn cases that are near a percentile, and how often each pair of bands was drawn."""
+    near, counts = list[NDArray[np.int64]](), np.zeros(2 * int(_NEAR), dtype=np.int64)
+    for _, drawn in draw_places(len(codes), rng):
+        code = codes[drawn]
+        counts += np.bincount(code, minlength=len(counts))
+        near.append(drawn[code >= _NEAR])
+    pairs = (counts[: int(_NEAR)] + counts[int(_NEAR) :])[: _SIDE * _SIDE].reshape(_SIDE, _SIDE)
+    return np.concatenate(near), pairs
+
+
+def _redraw(side: _Side, rng: np.random.Generator, before: Mapping[str, Any]) -> Times:
+    """The percentiles of the sample that was drawn from this state of the generator."""
+    again = copy.deepcopy(rng)
+    again.bit_generator.state = before
+    drawn = again.integers(0, len(side.times), size=len(side.times))
+    places = _places(len(side.times)) - 1
+    percentiles: Times = side.times[np.partition(side.ranks[drawn], places)[places]]
+    return percentiles
 
 
 def _sort_times(times: Times) -> tuple[Times, NDArray[np.intp]]:
@@ -111,7 +225,7 @@ def _percentiles(times: Times) -> Times:
 
 def _matrix(times: Sequence[Sequence[float]]) -> Times:
     """A row a case, a column a repeat; NaN, which sorts last, where a repeat was not answered."""
-    found = np.full((len(times), max(map(len, times))), np.nan)
+    found = np.full((len(times), max(map(len, times), default=1)), np.nan)
     for row, pair in enumerate(times):
         found[row, : len(pair)] = pair
     return found

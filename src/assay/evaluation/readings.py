@@ -7,19 +7,32 @@ two it was.
 
 from __future__ import annotations
 
+from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from assay.evaluation.judged_scores import without_spent
+from assay.evaluation.reading_columns import CaseTimes, count_endings, read_endings, read_lists, read_times
 from assay.evaluation.results import RunResult
+from assay.evaluation.running.case_columns import CaseColumns
 from assay.metrics.catalog import Better
 from assay.metrics.inputs import LatencySummary, mean
-from assay.metrics.operations import FailureCounts, failures, latency_summary
-from assay.metrics.outcome_columns import OutcomeColumn
+from assay.metrics.operations import (
+    FAILED,
+    FailureCounts,
+    count_failures,
+    failures,
+    latency_summary,
+    summarise_times,
+)
+from assay.metrics.outcome_columns import NumberedCases, OutcomeColumn
 from assay.metrics.spec import MetricSpec
-from assay.records.evaluations import CaseResult, CaseRun, CaseStatus, Outcome
+from assay.records.evaluations import CaseResult, CaseRun, CaseStatus, Outcome, OutcomeKind
 from assay.records.run_results import Caveat, Difference
 
 METRICS = "metrics"
@@ -78,6 +91,11 @@ class Reading:
         """Every case, sorted, so that nothing depends on the order of a file."""
         return tuple(sorted(self.statuses))
 
+    def column(self, metric: str) -> OutcomeColumn | None:
+        """The outcomes of a metric, where they are a column in which no case is twice."""
+        found = self.outcomes.get(metric)
+        return found if isinstance(found, OutcomeColumn) and found.order.is_unique else None
+
     def values(self, metric: str) -> dict[str, float]:
         """The cases that have a value, sorted."""
         found = self.outcomes.get(metric, {})
@@ -86,15 +104,59 @@ class Reading:
 
     def mean(self, metric: str) -> float | None:
         """Over the cases that have a value; None when none has."""
-        return mean(list(self.values(metric).values()))
+        return mean(self._all_values(metric))
+
+    def count_values(self, metric: str) -> int:
+        """How many cases have a value."""
+        return len(self._all_values(metric))
+
+    def _all_values(self, metric: str) -> Sequence[float]:
+        column = self.column(metric)
+        if column is None:
+            return list(self.values(metric).values())
+        found = column.values_at(slice(None))
+        return array("d", found[~np.isnan(found)].tobytes())
 
     def latency(self) -> LatencySummary:
         """How long cases took."""
-        return latency_summary(self._runs())
+        return latency_summary(self._runs()) if (found := self._times()) is None else summarise_times(*found)
+
+    def _times(self) -> tuple[Sequence[float], Sequence[float], Mapping[OutcomeKind, int]] | None:
+        """Times answered and waited for, and how many cases have none; None where they are not in columns."""
+        if not (isinstance(self.times, CaseTimes) and isinstance(self.waited, CaseTimes)):
+            return None
+        if not isinstance(self.statuses, NumberedCases):
+            return None
+        answered, waited = self.times.known, self.waited.known
+        if min(answered.min(initial=0.0), waited.min(initial=0.0)) < 0.0:
+            return None  # refused where the cases are read one by one
+        endings = count_endings(self.statuses)
+        untimed = endings[CaseStatus.SKIPPED] + endings[CaseStatus.OK] - len(answered)
+        failed = sum(endings[status] for status in FAILED) - len(waited)
+        left_out = {OutcomeKind.SYSTEM_FAILED: failed, OutcomeKind.SKIPPED: untimed}
+        # They are sorted further on, which takes little time where they are so already.
+        return (
+            np.sort(answered, kind="stable").tolist(),
+            waited.tolist(),
+            Counter({kind: count for kind, count in left_out.items() if count}),
+        )
 
     def failures(self) -> FailureCounts:
         """How often cases failed."""
+        if isinstance(self.statuses, NumberedCases):
+            return count_failures(count_endings(self.statuses))
         return failures(self._runs())
+
+    def in_tables(self) -> Reading:
+        """The same with a table of cases for every column: quicker for whoever takes cases out one by one."""
+        return replace(
+            self,
+            outcomes={metric: dict(cases.items()) for metric, cases in self.outcomes.items()},
+            statuses=dict(self.statuses.items()),
+            times=dict(self.times.items()),
+            waited=dict(self.waited.items()),
+            lists=None if self.lists is None else dict(self.lists.items()),
+        )
 
     def called(self, case: str) -> str:
         """A case by its id and, where it is known, its text."""
@@ -112,10 +174,7 @@ class Reading:
 def reading_of(run: RunResult, queries: Mapping[str, str] | None = None) -> Reading:
     """A finished run, read; `queries` are the texts of its cases, which a run does not keep."""
     manifest = run.manifest
-    endings: dict[tuple[CaseStatus, ...], tuple[CaseStatus, ...]] = {}
-    given: dict[str, list[CaseResult]] = {}
-    for result in run.cases:
-        given.setdefault(result.case_id, []).append(result)
+    cases = _read_columns(run.cases) if isinstance(run.cases, CaseColumns) else _read_cases(run.cases)
     return Reading(
         name=run.name,
         run_id=run.run_id,
@@ -127,6 +186,48 @@ def reading_of(run: RunResult, queries: Mapping[str, str] | None = None) -> Read
         outcomes={str(spec): cases for spec, cases in run.scores.items()},
         of_run={str(spec): found.value for spec, found in run.run_metrics.items() if found.value is not None},
         noise={str(spec): dict(cases) for spec, cases in run.noise.items()},
+        statuses=cases.statuses,
+        times=cases.times,
+        waited=cases.waited,
+        lists=cases.lists,
+        channels=_channels(cases.with_more),
+        scoped=_find_leaks(cases.with_more),
+        queries=queries or {},
+        floors=run.floors,
+        clusters=manifest.clusters,
+        sample=manifest.sample,
+        sealed=run.sealed,
+        caveats=run.caveats,
+    )
+
+
+class _ReadCases(NamedTuple):
+    """What is read out of the cases of a run."""
+
+    statuses: Mapping[str, tuple[CaseStatus, ...]]
+    times: Mapping[str, tuple[float, ...]]
+    waited: Mapping[str, tuple[float, ...]]
+    lists: Mapping[str, tuple[str, ...]]
+    with_more: Iterable[CaseResult]
+    """Results that may tell of channels and scopes."""
+
+
+def _read_columns(cases: CaseColumns) -> _ReadCases:
+    return _ReadCases(
+        read_endings(cases),
+        read_times(cases, CaseStatus.OK),
+        read_times(cases, CaseStatus.TIMEOUT),
+        read_lists(cases),
+        cases.more.values(),
+    )
+
+
+def _read_cases(cases: Sequence[CaseResult]) -> _ReadCases:
+    endings: dict[tuple[CaseStatus, ...], tuple[CaseStatus, ...]] = {}
+    given: dict[str, list[CaseResult]] = {}
+    for result in cases:
+        given.setdefault(result.case_id, []).append(result)
+    return _ReadCases(
         statuses={
             case: endings.setdefault(ended := tuple(result.status for result in results), ended)
             for case, results in given.items()
@@ -134,14 +235,7 @@ def reading_of(run: RunResult, queries: Mapping[str, str] | None = None) -> Read
         times={case: times for case, results in given.items() if (times := _times(results))},
         waited={case: waited for case, results in given.items() if (waited := _waiting_times(results))},
         lists={case: listed for case, results in given.items() if (listed := _first_list(results)) is not None},
-        channels=_channels(run.cases),
-        scoped=_find_leaks(run.cases),
-        queries=queries or {},
-        floors=run.floors,
-        clusters=manifest.clusters,
-        sample=manifest.sample,
-        sealed=run.sealed,
-        caveats=run.caveats,
+        with_more=cases,
     )
 
 

@@ -19,6 +19,7 @@ from assay.evaluation import frames
 from assay.evaluation.caveats import seal_caveat
 from assay.evaluation.run_catalogue import keep_entry, make_entry
 from assay.evaluation.run_metrics import RUN_AREAS, RUN_GENERATION, RUN_JUDGING, RUN_UNITS
+from assay.evaluation.running.case_columns import CaseColumns, read_columns
 from assay.evaluation.running.files import SEAL, RunFolder, manifest_json, read_manifest
 from assay.evaluation.running.json_text import PER_CASE, Plain, plain
 from assay.formats.trec import write_trec_run
@@ -26,7 +27,7 @@ from assay.metrics.aggregate import Aggregate, metric_values
 from assay.metrics.anchors import UNPLACED
 from assay.metrics.catalog import Better, FromRun, recall
 from assay.metrics.inputs import LatencySummary, RunFacts, scores_of_ranking
-from assay.metrics.outcome_columns import NumberedCases, OutcomeColumn
+from assay.metrics.outcome_columns import CaseOrder, NumberedCases, OutcomeColumn
 from assay.metrics.spec import MetricSpec
 from assay.records.evaluations import CaseResult, CaseStatus, Cause, Outcome, OutcomeKind, Rate, RunManifest
 from assay.records.run_results import (
@@ -50,7 +51,7 @@ class RunResult:
     """One run, scored."""
 
     manifest: RunManifest
-    cases: tuple[CaseResult, ...]
+    cases: Sequence[CaseResult]
     """Every case of every repeat, in the manifest's order; those never tried are `skipped`."""
     scores: Mapping[MetricSpec, PerCase]
     """What became of each case under each metric; with repeats, the mean of those that were scored."""
@@ -128,7 +129,7 @@ class RunResult:
     @cached_property
     def _facts(self) -> RunFacts:
         judges = self.manifest.subject.get("judge") or {}
-        answers = {case.case_id: case.retrieved.answer for case in reversed(self.cases) if case.retrieved is not None}
+        answers = {case.case_id: case.retrieved.answer for case in self._first_found() if case.retrieved is not None}
         return RunFacts(
             latency=self.latency,
             rates=self.rates,
@@ -138,6 +139,12 @@ class RunResult:
             per_case=self.scores,
             confidences={case: None if answer is None else answer.confidence for case, answer in answers.items()},
         )
+
+    def _first_found(self) -> Iterable[CaseResult]:
+        """For each case, as the last of it, the first repeat that found something; where it may hold an answer."""
+        if not isinstance(self.cases, CaseColumns):
+            return reversed(self.cases)
+        return self.cases.first_found_with_more()
 
     def _find_spec(self, metric: MetricSpec | str) -> MetricSpec:
         spec = MetricSpec.parse(metric) if isinstance(metric, str) else metric
@@ -151,7 +158,8 @@ class RunResult:
     @property
     def has_answers(self) -> bool:
         """Whether the system gave answers, so that metrics are over different questions."""
-        return any(case.retrieved is not None and case.retrieved.answer is not None for case in self.cases)
+        cases = self.cases.more.values() if isinstance(self.cases, CaseColumns) else self.cases
+        return any(case.retrieved is not None and case.retrieved.answer is not None for case in cases)
 
     @property
     def is_stopped_early(self) -> bool:
@@ -172,6 +180,8 @@ class RunResult:
     @property
     def counts(self) -> dict[CaseStatus, int]:
         """How many cases ended in each way."""
+        if isinstance(self.cases, CaseColumns):
+            return self.cases.count_statuses()
         found = Counter(case.status for case in self.cases)
         return {status: found[status] for status in CaseStatus}
 
@@ -368,14 +378,15 @@ def load_run(folder: Path) -> RunResult:
     files = RunFolder(folder)
     written = files.load_manifest()
     manifest = read_manifest(written)
-    lines = files.read_result_lines(written)
+    order = CaseOrder(manifest.case_ids)
+    lines = files.read_result_lines(written, order)
     found = files.read_result() if lines is None else lines.content
     per_case = found[PER_CASE] if lines is None else lines.columns
     files.check_cases(found)
     recall(per_case, manifest.own_metrics)
     return RunResult(
         manifest=manifest,
-        cases=with_skipped(manifest, files.iterate_cases(written)),
+        cases=_read_cases(files, written, manifest, order),
         scores=_scores(per_case),
         noise={MetricSpec.parse(name): dict(cases) for name, cases in found["noise"].items()},
         aggregates={MetricSpec.parse(name): read_aggregate(aggregate) for name, aggregate in found["metrics"].items()},
@@ -389,6 +400,12 @@ def load_run(folder: Path) -> RunResult:
         folder=folder,
         sealed=SEAL in found,
     )
+
+
+def _read_cases(files: RunFolder, written: Plain, manifest: RunManifest, order: CaseOrder) -> Sequence[CaseResult]:
+    if not order.is_unique:
+        return with_skipped(manifest, files.iterate_cases(written))
+    return read_columns(files, written, order, manifest.repeats)
 
 
 def _caveats(found: Plain, name: str) -> tuple[Caveat, ...]:

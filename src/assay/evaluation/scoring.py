@@ -287,7 +287,7 @@ def score_metric(
 def measure_further(dataset: Dataset, result: RunResult, specs: Sequence[MetricSpec]) -> dict[MetricSpec, Aggregate]:
     """Measure metrics that a finished run was not asked for, as if it had been."""
     manifest = replace(result.manifest, metrics=tuple(map(str, specs)))
-    sheet = _Sheet(dataset, manifest, result.cases)
+    sheet = _Sheet(dataset, manifest, tuple(result.cases))
     return {spec: sheet.aggregate(spec, sheet.average(spec)) for spec in specs}
 
 

@@ -141,7 +141,8 @@ def self_test(
     rng = np.random.default_rng(options.seed)
     changes = metric_changes({metric: pair_values(reading, other, metric) for metric in deciding}, rng=rng)
     standing = _failing(reading, options) & _failing(other, options)
-    verdicts = [_replay(reading, other, metrics, options, rng) for _ in range(replays)]
+    own, foreign = reading.in_tables(), other.in_tables()
+    verdicts = [_replay(own, foreign, metrics, options, rng) for _ in range(replays)]
     found = [_statuses(verdict, standing) for verdict in verdicts]
     alarms = sum(Status.FAIL in of.values() for of in found)
     return SelfTest(

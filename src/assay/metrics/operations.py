@@ -12,7 +12,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, repeat
 from typing import Protocol
 
 from assay.metrics import outcomes
@@ -78,6 +77,13 @@ def latency_summary(runs: Iterable[TimedCase], stage: str = TOTAL) -> LatencySum
                 left_out[outcome.kind] += 1
             else:
                 answered.append(outcome.value)
+    return summarise_times(answered, waited, left_out)
+
+
+def summarise_times(
+    answered: Sequence[float], waited: Sequence[float], left_out: Mapping[OutcomeKind, int]
+) -> LatencySummary:
+    """The distribution of times that were measured, those of cases that ran out of time, and how many have none."""
     times = sorted([*answered, *waited])
     return LatencySummary(
         p50=percentile(times, 50),
@@ -144,10 +150,18 @@ class FailureCounts:
 
 def failures(runs: Iterable[TimedCase]) -> FailureCounts:
     """The three rates over the cases that were tried."""
-    endings = Counter(run.status for run in runs)
+    return count_failures(Counter(run.status for run in runs))
+
+
+def count_failures(endings: Mapping[CaseStatus, int]) -> FailureCounts:
+    """The same, from how many cases ended in each way."""
+    untried = endings.get(CaseStatus.SKIPPED, 0)
+    tried = sum(endings.values()) - untried
 
     def rate(ways: Collection[CaseStatus]) -> Rate:
-        return Rate.over(chain(*(repeat(_has_status(status, ways), count) for status, count in endings.items())))
+        hits = sum(count for status, count in endings.items() if status in ways)
+        left_out = Counter({OutcomeKind.SKIPPED: untried} if untried else {})
+        return Rate(hits=hits, of=tried, left_out=left_out)
 
     return FailureCounts(any=rate(FAILED), timeout=rate(_TIMEOUT), empty=rate(_EMPTY))
 

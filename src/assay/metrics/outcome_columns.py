@@ -6,13 +6,17 @@ Most outcomes of many cases are equal: a column has every distinct outcome once,
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from itertools import pairwise, repeat, starmap
+from operator import eq, ne
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from assay.metrics.aggregate import KIND_NUMBER, KINDS, Scores
-from assay.records.evaluations import Outcome
+from assay.records.evaluations import Outcome, OutcomeKind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,6 +33,7 @@ class CaseOrder:
 
     def __init__(self, ids: Sequence[str]) -> None:
         self.ids = ids
+        self._aligned: tuple[CaseOrder, SharedCases] | None = None
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -36,15 +41,109 @@ class CaseOrder:
         return {case: place for place, case in enumerate(self.ids)}
 
     @cached_property
-    def sorted_places(self) -> NDArray[np.int64]:
+    def sorted_places(self) -> NDArray[np.int32]:
         """The places of the cases in the order of their ids."""
-        return np.array(sorted(range(len(self.ids)), key=self.ids.__getitem__), dtype=np.int64)
+        texts = _fixed_texts(self.ids)
+        if texts is None:
+            return np.array(sorted(range(len(self.ids)), key=self.ids.__getitem__), dtype=np.int32)
+        return np.argsort(texts, kind="stable").astype(np.int32)
+
+    @cached_property
+    def is_unique(self) -> bool:
+        """Whether no case is there twice."""
+        return all(starmap(ne, pairwise(self.iterate_ids(self.sorted_places))))
+
+    def iterate_ids(self, places: NDArray[np.integer[Any]]) -> Iterator[str]:
+        """The cases at these places."""
+        return _pick(self.ids, places)
+
+    def iterate_parts(self, *, by_id: bool = False) -> Iterator[Sequence[str]]:
+        """All ids in order, or sorted, many at a time."""
+        for start in range(0, len(self.ids), _PART):
+            part = slice(start, start + _PART)
+            yield [self.ids[place] for place in self.sorted_places[part].tolist()] if by_id else self.ids[part]
+
+    def align(self, other: CaseOrder) -> SharedCases:
+        """The cases that both have; neither may have one twice."""
+        # Every metric asks for the same two orders.
+        if self._aligned is None or self._aligned[0] is not other:
+            self._aligned = (other, self._share(other))
+        return self._aligned[1]
+
+    def _share(self, other: CaseOrder) -> SharedCases:
+        if len(self.ids) == len(other.ids) and all(map(eq, self.ids, other.ids)):
+            return SharedCases(self, self.sorted_places, self.sorted_places, whole=True)
+        found = map(other.places.get, self.iterate_ids(self.sorted_places), repeat(-1))
+        places = np.fromiter(found, dtype=np.int32, count=len(self.ids))
+        shared = places >= 0
+        count = int(np.count_nonzero(shared))
+        whole = count == len(self.ids) == len(other.ids)
+        return SharedCases(self, self.sorted_places[shared], places[shared], whole=whole)
+
+
+_WIDEST = 64
+"""Bytes of an id up to which ids are sorted as an array of that width."""
+
+
+def _fixed_texts(ids: Sequence[str]) -> NDArray[np.bytes_] | None:
+    """The ids as an array of bytes, which sort as the texts do; None where one is long or ends in a zero byte."""
+    width, count = 0, len(ids)
+    with suppress(UnicodeEncodeError):
+        for start in range(0, count, _PART):
+            part = [case.encode() for case in ids[start : start + _PART]]
+            width = max(width, *map(len, part))
+            if width > _WIDEST or any(text.endswith(b"\0") for text in part):
+                return None
+        return np.fromiter((case.encode() for case in ids), dtype=f"S{max(1, width)}", count=count)
+    return None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SharedCases:
+    """The cases that two runs share, in the order of their ids."""
+
+    order: CaseOrder
+    """Of the first run."""
+    left: NDArray[np.int32]
+    """Their places in the first run."""
+    right: NDArray[np.int32]
+    """Their places in the second."""
+    whole: bool
+    """Whether neither run has further cases."""
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    def ids(self, chosen: NDArray[np.int64] | slice = slice(None)) -> Iterator[str]:
+        """The ids of some of them, by their place here."""
+        return self.order.iterate_ids(self.left[chosen])
+
+
+class CaseSet:
+    """Some cases of an order, to tell whether two metrics have values of the same ones."""
+
+    def __init__(self, order: CaseOrder, places: NDArray[np.int32]) -> None:
+        self._order, self._places = order, places
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, CaseSet):
+            return NotImplemented
+        if self._order is other._order:
+            return np.array_equal(self._places, other._places)
+        return len(self._places) == len(other._places) and all(map(eq, self, other))
+
+    def __hash__(self) -> int:
+        ends = self._places[[0, -1]] if len(self._places) else self._places
+        return hash((len(self._places), *self._order.iterate_ids(ends)))
+
+    def __iter__(self) -> Iterator[str]:
+        return self._order.iterate_ids(self._places)
 
 
 class NumberedCases(Mapping[str, Thing]):
     """Something of each case, where many cases have the same."""
 
-    def __init__(self, order: CaseOrder, numbers: NDArray[np.int32], distinct: Sequence[Thing]) -> None:
+    def __init__(self, order: CaseOrder, numbers: NDArray[np.integer[Any]], distinct: Sequence[Thing]) -> None:
         self.order = order
         self.numbers = numbers
         """For each case, the place in `distinct` of what it has."""
@@ -55,6 +154,18 @@ class NumberedCases(Mapping[str, Thing]):
         """Each case with the text of what it has, in the order of the cases or of their ids."""
         written = NumberedCases(self.order, self.numbers, list(map(text, self.distinct)))
         return written.by_id() if by_id else iter(written.items())
+
+    def write_parts(
+        self, keys: Iterable[Sequence[str]], text: Callable[[Thing], str], *, by_id: bool = False
+    ) -> Iterator[Iterator[str]]:
+        """The same, a part of the cases at a time: the key of each case, from `keys`, and its text as one."""
+        written = list(map(text, self.distinct))
+        start = 0
+        for part in keys:
+            stop = start + len(part)
+            numbers = self.numbers[self.order.sorted_places[start:stop] if by_id else slice(start, stop)]
+            yield map(str.__add__, part, map(written.__getitem__, numbers.tolist()))
+            start = stop
 
     def by_id(self) -> Iterator[tuple[str, Thing]]:
         """The cases with what they have, in the order of their ids."""
@@ -103,6 +214,11 @@ class _Items(ItemsView[str, Thing]):
         return zip(self._mapping, self._mapping.each(), strict=True)
 
 
+def shrink(numbers: NDArray[np.integer[Any]], distinct: int) -> NDArray[np.integer[Any]]:
+    """Numbers below `distinct` in as few bytes as they need."""
+    return numbers.astype(np.min_scalar_type(max(0, distinct - 1)))
+
+
 class OutcomeColumn(NumberedCases[Outcome]):
     """What became of each case under one metric."""
 
@@ -129,7 +245,7 @@ class OutcomeColumn(NumberedCases[Outcome]):
             _, numbers = np.unique(np.where(scores.scored, keys, 0), return_inverse=True)
             keys = numbers * len(KINDS) + scores.kinds
         _, first, numbers = np.unique(keys, return_index=True, return_inverse=True)
-        return OutcomeColumn(order, numbers.astype(np.int32), [scores.outcome(place) for place in first.tolist()])
+        return OutcomeColumn(order, shrink(numbers, len(first)), [scores.outcome(place) for place in first.tolist()])
 
     def scores(self, spec: MetricSpec) -> Scores:
         """The values and kinds of all cases."""
@@ -137,13 +253,31 @@ class OutcomeColumn(NumberedCases[Outcome]):
         kinds = np.array([KIND_NUMBER[one.kind] for one in self.distinct], dtype=np.uint8)
         return Scores(spec=spec, values=values[self.numbers], kinds=kinds[self.numbers])
 
+    def values_at(self, places: NDArray[np.int32] | slice) -> NDArray[np.float64]:
+        """The values of the cases at these places; NaN where there is none."""
+        values = np.array([np.nan if one.value is None else one.value for one in self.distinct], dtype=np.float64)
+        found: NDArray[np.float64] = values[self.numbers[places]]
+        return found
+
+    def kinds_at(self, places: NDArray[np.int32] | slice) -> NDArray[np.uint8]:
+        """The numbers of the kinds (`KINDS`) of the cases at these places."""
+        kinds = np.array([KIND_NUMBER[one.kind] for one in self.distinct], dtype=np.uint8)
+        found: NDArray[np.uint8] = kinds[self.numbers[places]]
+        return found
+
+    def find_cases(self, kinds: Collection[OutcomeKind]) -> Iterator[str]:
+        """The cases whose outcome is of one of these kinds, in order."""
+        chosen = np.array([one.kind in kinds for one in self.distinct], dtype=np.bool_)
+        if chosen.any():
+            yield from self.order.iterate_ids(np.flatnonzero(chosen[self.numbers]))
+
 
 def distinct_outcomes(per_case: Mapping[str, Outcome]) -> Collection[Outcome]:
     """Every outcome that some case has, of a column once."""
     return per_case.distinct if isinstance(per_case, OutcomeColumn) else per_case.values()
 
 
-def _pick(things: Sequence[Thing], numbers: NDArray[np.int32]) -> Iterator[Thing]:
+def _pick(things: Sequence[Thing], numbers: NDArray[np.integer[Any]]) -> Iterator[Thing]:
     for start in range(0, len(numbers), _PART):
         yield from map(things.__getitem__, numbers[start : start + _PART].tolist())
 

@@ -10,6 +10,7 @@
 - `online_tests`: interleaving, sample-ratio check, Beta-Binomial comparison, expected clicks.
 - `agreement`: agreement of raters and of rankings.
 - `calibration`: calibration of judges, and means corrected by human labels.
+- `resampling`: large samples, drawn in short steps.
 - `inputs`: checks of what enters a computation, and what a cluster is.
 - `special`: the distribution functions that the tests need.
 """

@@ -97,6 +97,10 @@ class Comparison:
     """For significance to be possible (unresolvable, too few) or for the effect that matters (no difference seen)."""
 
 
+_FEWEST_UNITS = 2
+"""Without two independent units there is nothing to test."""
+
+
 class _Measured(NamedTuple):
     """One metric before the correction for the other metrics."""
 
@@ -138,32 +142,40 @@ def compare_all(
     """Compare two systems on several metrics at once, with Holm over the distinct ones that can be tested."""
     rules = rules or Rules()
     firsts = first_of_each_test(metrics)
-    differences = {name: _differences(name, pairs) for name, pairs in metrics.items()}
-    units = {name: units_of(differences[name], pairs.clusters) for name, pairs in metrics.items()}
+    for name, pairs in metrics.items():
+        _differences(name, pairs)  # what cannot be compared is refused before anything is drawn
     # Metrics that are functions of each other share one test, and count once for Holm.
     tests = {
-        name: _test(differences[name], pairs, rules, len(set(firsts.values())), rng)
+        name: test
         for name, pairs in metrics.items()
-        if firsts[name] == name and units[name].count >= 2
+        if firsts[name] == name
+        and (test := _test(_differences(name, pairs), pairs, rules, len(set(firsts.values())), rng)) is not None
     }
     standings = _standings(tests)
-    measured = {
-        name: _Measured(pairs, differences[name], units[name], _in_own_unit(tests[firsts[name]], units[name]))
-        for name, pairs in metrics.items()
-        if firsts[name] in tests
-    }
+    # The differences of millions of queries are made again for each metric, so that one metric's are held at a time.
     return {
-        name: _judge(measured[name], standings[firsts[name]], rules, rng)
-        if name in measured
-        else _too_few(differences[name], units[name], len(tests) + 1, rules, higher=pairs.higher_is_better)
+        name: _judge(_measure(name, pairs, tests[firsts[name]]), standings[firsts[name]], rules, rng)
+        if firsts[name] in tests
+        else _too_few(name, pairs, len(tests) + 1, rules)
         for name, pairs in metrics.items()
     }
 
 
-def _test(differences: Floats, pairs: Pairs, rules: Rules, tests: int, rng: np.random.Generator) -> PermutationTest:
+def _test(
+    differences: Floats, pairs: Pairs, rules: Rules, tests: int, rng: np.random.Generator
+) -> PermutationTest | None:
+    """The test of one metric; None: there are fewer than two units."""
+    if units_of(differences, pairs.clusters).count < _FEWEST_UNITS:
+        return None
     # Drawn flips must never be what hides a finding, however many metrics share the alpha.
     flips = max(rules.flips, math.ceil(10 * tests / rules.alpha))
     return sign_flip_test(differences, rng=rng, flips=flips, clusters=pairs.clusters)
+
+
+def _measure(name: str, pairs: Pairs, test: PermutationTest) -> _Measured:
+    differences = _differences(name, pairs)
+    units = units_of(differences, pairs.clusters)
+    return _Measured(pairs, differences, units, _in_own_unit(test, units))
 
 
 def _in_own_unit(test: PermutationTest, units: Units) -> PermutationTest:
@@ -287,7 +299,9 @@ def _describe_difference(interval: Interval, test: PermutationTest, standing: _S
     return f"{interval.estimate:+.3g} {limits}, p = {standing.p_adjusted:.3g}{floor}"
 
 
-def _too_few(differences: Floats, units: Units, tests: int, rules: Rules, *, higher: bool) -> Comparison:
+def _too_few(name: str, pairs: Pairs, tests: int, rules: Rules) -> Comparison:
+    differences = _differences(name, pairs)
+    units = units_of(differences, pairs.clusters)
     needed = units_for_p(rules.alpha / tests)
     return Comparison(
         verdict="too_few",
@@ -299,7 +313,7 @@ def _too_few(differences: Floats, units: Units, tests: int, rules: Rules, *, hig
         p=None,
         p_adjusted=None,
         p_floor=None,
-        score=_score(differences, higher=higher),
+        score=_score(differences, higher=pairs.higher_is_better),
         effect_size=EffectSize(cohen_dz=None, hedges_gz=None),
         minimum_detectable_effect=None,
         queries_needed=needed,

@@ -126,8 +126,8 @@ def one_of(value: str, name: str, choices: Sequence[str]) -> str:
 # ones. Everything that resamples, flips signs or counts degrees of freedom asks this module for its independent units:
 # the clusters where labels are given, the queries themselves where not.
 
-Labels = Sequence[Hashable]
-"""One cluster label for each query, in the order of the values."""
+Labels = Sequence[Hashable] | NDArray[np.int64]
+"""One cluster label for each query, in the order of the values; of many queries, an array of numbers."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -168,12 +168,23 @@ class Units:
 def units_of(values: Floats, clusters: Labels | None = None) -> Units:
     """The independent units behind these values."""
     if clusters is None:
-        return Units(sums=values, sizes=np.ones_like(values), clustered=False)
+        return Units(sums=values, sizes=np.broadcast_to(1.0, len(values)), clustered=False)
     same_length(values, "values", clusters, "clusters")
-    places: dict[Hashable, int] = {}
-    codes = np.array([places.setdefault(label, len(places)) for label in clusters], dtype=np.int64)
+    codes = _number_labels(clusters)
     return Units(
-        sums=np.bincount(codes, weights=values, minlength=len(places)).astype(np.float64),
-        sizes=np.bincount(codes, minlength=len(places)).astype(np.float64),
+        sums=np.bincount(codes, weights=values).astype(np.float64),
+        sizes=np.bincount(codes).astype(np.float64),
         clustered=True,
     )
+
+
+def _number_labels(clusters: Labels) -> Ints:
+    """The number of each label, in the order in which they come first."""
+    if not isinstance(clusters, np.ndarray):
+        places: dict[Hashable, int] = {}
+        return np.array([places.setdefault(label, len(places)) for label in clusters], dtype=np.int64)
+    _, first, codes = np.unique(clusters, return_index=True, return_inverse=True)
+    places_of_codes = np.empty(len(first), dtype=np.int64)
+    places_of_codes[np.argsort(first)] = np.arange(len(first))
+    numbered: Ints = places_of_codes[codes]
+    return numbered

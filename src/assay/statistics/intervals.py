@@ -15,6 +15,7 @@ import numpy as np
 from assay.errors import BadValue
 from assay.records.evaluations import Interval, Method
 from assay.statistics.inputs import Floats, Labels, Units, numbers, open_share, same_length, units_of, whole
+from assay.statistics.resampling import STEP, Sample, draw_places
 from assay.statistics.special import beta_quantile, normal_cdf, normal_quantile, t_quantile
 
 if TYPE_CHECKING:
@@ -201,6 +202,8 @@ def tail_share(n: int, level: float) -> float:
 
 def resample_means(units: Units, resamples: int, rng: np.random.Generator) -> Floats:
     """Means of so many samples drawn with replacement from the units."""
+    if units.count > STEP:
+        return _large_means(units, resamples, rng)
     return np.concatenate([_means(units, rows, rng) for rows in _blocks(resamples, units.count)])
 
 
@@ -209,6 +212,19 @@ def _means(units: Units, rows: int, rng: np.random.Generator) -> Floats:
     sums = units.sums[drawn].sum(axis=1)
     sizes = units.sizes[drawn].sum(axis=1) if units.clustered else float(units.count)
     means: Floats = sums / sizes
+    return means
+
+
+def _large_means(units: Units, resamples: int, rng: np.random.Generator) -> Floats:
+    """The same means of samples that are drawn in steps."""
+    sums, sizes = Sample(units.sums), Sample(units.sizes) if units.clustered else None
+    means: Floats = np.empty(resamples)
+    for place in range(resamples):
+        for part, drawn in draw_places(units.count, rng):
+            sums.pick(part, drawn)
+            if sizes is not None:
+                sizes.pick(part, drawn)
+        means[place] = sums.drawn.sum() / (float(units.count) if sizes is None else sizes.drawn.sum())
     return means
 
 

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, get_args
@@ -29,12 +30,13 @@ from assay.statistics.inputs import (
     whole,
     within,
 )
+from assay.statistics.resampling import STEP, unpack_signs
 from assay.statistics.special import bisect, normal_quantile, t_power, t_quantile, t_tail
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 
 # --- Sign-flip permutation test ---
@@ -127,13 +129,19 @@ def all_flips(sums: Floats) -> Floats:
 def draw_flips(sums: Floats, flips: int, rng: np.random.Generator) -> Floats:
     """The total under sign assignments drawn at random."""
     rows = max(1, _BLOCK // len(sums))
-    return np.concatenate([_draw_totals(sums, min(rows, flips - done), rng) for done in range(0, flips, rows)])
+    kept = np.empty((min(rows, flips), len(sums)))
+    return np.concatenate([_draw_totals(sums, kept[: min(rows, flips - done)], rng) for done in range(0, flips, rows)])
 
 
-def _draw_totals(sums: Floats, rows: int, rng: np.random.Generator) -> Floats:
-    width = -(-len(sums) // 8)
+def _draw_totals(sums: Floats, kept: NDArray[np.float64], rng: np.random.Generator) -> Floats:
+    """The totals of as many assignments as `kept` has rows; it is written over."""
+    rows, width = len(kept), -(-len(sums) // 8)
     bits = np.frombuffer(rng.bytes(rows * width), dtype=np.uint8).reshape(rows, width)
-    kept = np.unpackbits(bits, axis=1, count=len(sums)).astype(np.float64)
+    if len(sums) > STEP:
+        for row, signs in zip(kept, bits, strict=True):
+            unpack_signs(signs, row)
+    else:
+        kept[:] = np.unpackbits(bits, axis=1, count=len(sums))
     totals: Floats = 2.0 * (kept @ sums) - sums.sum()
     return totals
 
@@ -378,7 +386,7 @@ def first_of_each_test(metrics: Mapping[str, PairedValues]) -> dict[str, str]:
 
 
 def _standardise(pairs: PairedValues) -> Hashable:
-    """Which queries, and the values of both sides moved and scaled so that linear functions of each other are equal."""
+    """Which queries, and a hash of the values, moved and scaled so that linear functions of each other are equal."""
     values: Floats = np.concatenate([np.asarray(pairs.control, dtype=float), np.asarray(pairs.treatment, dtype=float)])
     if not len(values):
         return pairs.over, b""
@@ -387,4 +395,4 @@ def _standardise(pairs: PairedValues) -> Hashable:
     spread = float(moved.max())
     scaled = moved / spread if spread > 0 else moved
     # Adding 0.0 turns -0.0 into 0.0: their bytes differ.
-    return pairs.over, (np.round(scaled, _DIGITS) + 0.0).tobytes()
+    return pairs.over, hashlib.sha256((np.round(scaled, _DIGITS) + 0.0).data).digest()

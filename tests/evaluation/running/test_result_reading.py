@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from assay.evaluation.running.files import RunFolder
 from assay.evaluation.running.json_text import canonical_pieces, indented_pieces
 from assay.evaluation.running.result_reading import read_lines
 from assay.hashing import canonical_json
-from assay.metrics.outcome_columns import OutcomeColumn
+from assay.metrics.outcome_columns import CaseOrder, OutcomeColumn
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def test_pieces_are_the_text_of_the_whole(run: RunResult) -> None:
 def test_lines_are_read_as_json_reads_them(run: RunResult) -> None:
     assert run.folder is not None
     text = (run.folder / "result.json").read_bytes()
-    found = read_lines(text.splitlines(keepends=True), run.manifest.case_ids)
+    found = read_lines(BytesIO(text), CaseOrder(run.manifest.case_ids))
     assert found is not None
     per_case = {metric: dict(column) for metric, column in found.columns.items()}
     assert {**found.content, "per_case": per_case} == json.loads(text)
@@ -105,14 +106,15 @@ def cut(text: str) -> str:
 def test_lines_of_another_layout_are_not_read(run: RunResult, change: Callable[[str], str]) -> None:
     assert run.folder is not None
     text = change((run.folder / "result.json").read_text(encoding="utf-8"))
-    assert read_lines(text.encode().splitlines(keepends=True), run.manifest.case_ids) is None
+    assert read_lines(BytesIO(text.encode()), CaseOrder(run.manifest.case_ids)) is None
 
 
 def test_another_layout_of_the_same_content_is_read_as_json(run: RunResult) -> None:
     assert run.folder is not None
     path = run.folder / "result.json"
     path.write_text(indent_more(path.read_text(encoding="utf-8")), encoding="utf-8")
-    assert RunFolder(run.folder).read_result_lines(RunFolder(run.folder).load_manifest()) is None
+    order = CaseOrder(run.manifest.case_ids)
+    assert RunFolder(run.folder).read_result_lines(RunFolder(run.folder).load_manifest(), order) is None
     assert load_run(run.folder).as_json() == run.as_json()
 
 

@@ -19,6 +19,7 @@ from assay.evaluation.comparison import MetricChange, metric_changes, pair_value
 from assay.evaluation.gating.rules import gate_rule
 from assay.evaluation.gating.verdict import GateOptions, Question, RuleVerdict, Status, beyond
 from assay.evaluation.latency_comparison import FEWEST_TIMED
+from assay.evaluation.paired_columns import find_lost
 from assay.evaluation.readings import Reading, lower_is_better
 from assay.metrics.spec import MetricSpec
 from assay.records.evaluations import OutcomeKind
@@ -87,7 +88,7 @@ def has_share(metric: str) -> bool:
 
 def _judge_unpaired(metric: str, compared: Compared) -> RuleVerdict:
     """No case has a value on both sides: it never arises, or one side lacks what the other has."""
-    arises = any(side.values(metric) for side in (compared.control, compared.treatment))
+    arises = any(side.count_values(metric) for side in (compared.control, compared.treatment))
     lacking = f"{metric} has no case with a value both in the baseline and in the run"
     return RuleVerdict(
         rule=RELATIVE_RULE,
@@ -317,6 +318,9 @@ def telling_metric(metrics: Sequence[str]) -> str | None:
 
 def find_lost_cases(before: Reading, after: Reading, metric: str) -> list[str]:
     """Cases above 0 in the baseline that are 0 or failed now, beyond the noise of repeats."""
+    found = find_lost(before, after, metric)
+    if found is not None:
+        return [case for case, value in found if value > NOISE * _noise(before, after, metric, case)]
     was, now = before.values(metric), after.outcomes[metric]
     return [
         case
@@ -402,7 +406,10 @@ def _chance(lost: int, gained: int) -> float:
     if lost <= 0:
         return 1.0
     changed = lost + gained
-    as_extreme = sum(math.comb(changed, count) for count in range(lost, changed + 1))
+    ways = as_extreme = math.comb(changed, lost)
+    for count in range(lost, changed):
+        ways = ways * (changed - count) // (count + 1)  # exact, and quicker than counting each anew
+        as_extreme += ways
     return float(Fraction(as_extreme, 2**changed))
 
 

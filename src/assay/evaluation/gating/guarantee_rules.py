@@ -63,8 +63,7 @@ def judge_guarantees(question: Question) -> Iterator[RuleVerdict]:
 def _always(run: Reading) -> Iterator[RuleVerdict]:
     for metric in run.metrics:
         name = MetricSpec.parse(metric).name
-        values = run.values(metric)
-        if name in ALWAYS and values:
+        if name in ALWAYS and run.count_values(metric):
             yield _judge_guarantee(run, metric, *ALWAYS[name])
 
 
@@ -171,7 +170,7 @@ def judge_judges(question: Question) -> Iterator[RuleVerdict]:
     floors = {MetricSpec.parse(name).name for name in question.floors}
     for metric, why in find_untrusted(question.run.subject).items():
         measured = [name for name in question.run.metrics if MetricSpec.parse(name).name == metric]
-        known = [name for name in measured if question.run.values(name)]
+        known = [name for name in measured if question.run.count_values(name)]
         asked = _metrics_of_baseline(question, measured)
         if metric in floors and measured:
             yield _inconclusive(metric, f"{metric} has a floor and cannot decide it: {why}", why)
@@ -192,7 +191,9 @@ def judge_judges(question: Question) -> Iterator[RuleVerdict]:
 def _metrics_of_baseline(question: Question, measured: Sequence[str]) -> list[str]:
     """The metrics that the baseline has values of and that would decide; a deciding metric leaves out the others."""
     baseline, deciding = question.baseline, question.options.metric
-    return [name for name in measured if baseline is not None and baseline.values(name) and deciding in (None, name)]
+    if baseline is None:
+        return []
+    return [name for name in measured if baseline.count_values(name) and deciding in (None, name)]
 
 
 def _describe_move(question: Question, metric: str) -> str:
@@ -257,7 +258,7 @@ TARGETS = (
 def judge_agent_memory(question: Question) -> Iterator[RuleVerdict]:
     """One verdict for each target."""
     run = question.run
-    if not run.values(ALWAYS_THERE):  # where it was measured, the guarantees judge it case by case
+    if not run.count_values(ALWAYS_THERE):  # where it was measured, the guarantees judge it case by case
         yield _judge_unmeasured(ALWAYS_THERE)
     for target in TARGETS:
         value = run.mean(target.metric)
@@ -272,7 +273,7 @@ def _judge_target(run: Reading, target: Target, value: float) -> RuleVerdict:
         about=target.metric,
         status=Status.PASS if met else Status.FAIL,
         sentence=f"{value:.3f} {target.meaning}, {target.least} {target.value:g} is demanded",
-        evidence={"value": value, "demanded": target.value, "cases": len(run.values(target.metric))},
+        evidence={"value": value, "demanded": target.value, "cases": run.count_values(target.metric)},
     )
 
 

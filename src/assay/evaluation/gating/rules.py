@@ -207,9 +207,9 @@ def _refuse_unmeasured(metric: str | None, measured: Sequence[str]) -> None:
 
 def refuse_nothing(run: Reading) -> None:
     """Refuse a run without values, which must be neither passed nor blessed."""
-    if not run.cases:
+    if not run.statuses:
         raise NothingMeasured(f"the run {run.name} has no cases", remedy="Run over a dataset that has some.")
-    if not any(run.values(metric) for metric in run.metrics):
+    if not any(run.count_values(metric) for metric in run.metrics):
         raise NothingMeasured(
             f"no case of the run {run.name} has a value", remedy="See its outcomes: `assay run` lists what failed."
         )

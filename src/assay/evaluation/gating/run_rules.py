@@ -15,16 +15,19 @@ from typing import TYPE_CHECKING
 
 from assay.evaluation.gating.rules import gate_rule
 from assay.evaluation.gating.verdict import Question, RuleVerdict, Status, beyond
+from assay.evaluation.paired_columns import find_missing
 from assay.evaluation.run_metrics import asks_quality
 from assay.metrics.catalog import Better
+from assay.metrics.outcome_columns import OutcomeColumn
 from assay.metrics.spec import MetricSpec
 from assay.records.evaluations import OutcomeKind
 from assay.records.run_results import CaveatKind, caveats_about
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from assay.evaluation.readings import Reading
+    from assay.records.evaluations import Outcome
 
 
 # --- Seals ---
@@ -84,9 +87,9 @@ UNJUDGEABLE = frozenset({OutcomeKind.JUDGE_FAILED, OutcomeKind.SKIPPED})
 def judge_coverage(question: Question) -> Iterator[RuleVerdict]:
     """One verdict."""
     run, baseline = question.run, question.baseline
-    missing = set() if baseline is None else set(baseline.cases) - set(run.cases)
+    missing = set() if baseline is None else find_missing(run, baseline)
     without = unjudgeable(run, question.diagnostic) | missing
-    whole = len(set(run.cases) | missing)
+    whole = len(run.statuses) + len(missing)
     share = len(without) / whole
     ceiling = question.options.unjudgeable
     absent = f", {len(missing)} of them are in the baseline only" if missing else ""
@@ -114,12 +117,14 @@ def _describe_undecided(question: Question, counted: Collection[str]) -> str:
 def unjudgeable(run: Reading, diagnostic: Collection[str] = ()) -> set[str]:
     """Cases that have no value for no reason of the system's, under some metric that may decide something."""
     return {
-        case
-        for metric, cases in run.outcomes.items()
-        if metric not in diagnostic
-        for case, outcome in cases.items()
-        if outcome.kind in UNJUDGEABLE
+        case for metric in run.outcomes if metric not in diagnostic for case in _find_unjudgeable(run.outcomes[metric])
     }
+
+
+def _find_unjudgeable(cases: Mapping[str, Outcome]) -> Iterator[str]:
+    if isinstance(cases, OutcomeColumn):
+        return cases.find_cases(UNJUDGEABLE)
+    return (case for case, outcome in cases.items() if outcome.kind in UNJUDGEABLE)
 
 
 # --- Answers: a system that answers must not decline most answerable questions ---

@@ -9,5 +9,6 @@
 - `live`: what others see of a run while it goes on.
 - `files`: seals, lines, the folder and the journal of a run.
 - `json_text`: records and results as JSON.
+- `case_columns`: the cases of a run, read line by line into columns.
 - `result_reading`: the outcomes of a result, read line by line into columns.
 """

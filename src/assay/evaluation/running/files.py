@@ -38,6 +38,7 @@ from assay.evaluation.running.json_text import Columns, Plain, canonical_pieces,
 from assay.evaluation.running.result_reading import ResultLines, read_lines
 from assay.hashing import HASH_PREFIX, content_hash, hash_pieces
 from assay.metrics.catalog import recall
+from assay.metrics.outcome_columns import CaseOrder
 from assay.private_files import make_private_folder, open_new_private, open_private
 from assay.records.answers import GivenAnswer, RetrievedChunk
 from assay.records.evaluations import CaseResult, Retrieved, RunManifest, Seen, SeenStage
@@ -124,7 +125,7 @@ def check_cases(content: Mapping[str, Any], cases: str, path: Path) -> None:
 def seal_line(line: str) -> str:
     """Return one line of `cases.jsonl` with its seal as the last field."""
     bare = line.removesuffix("}")
-    return f'{bare},"{SEAL}":"{_line_digits(bare.encode())}"}}'
+    return f'{bare},"{SEAL}":"{line_digits(bare.encode())}"}}'
 
 
 def check_line(line: bytes) -> bool | None:
@@ -132,10 +133,11 @@ def check_line(line: bytes) -> bool | None:
     found = _LINE.fullmatch(line)
     if found is None:
         return None
-    return _line_digits(found[1]) == found[2].decode()
+    return line_digits(found[1]) == found[2].decode()
 
 
-def _line_digits(bare: bytes) -> str:
+def line_digits(bare: bytes) -> str:
+    """The seal of a line, given without it."""
     return hashlib.sha256(bare).hexdigest()[:_DIGITS]
 
 
@@ -176,13 +178,13 @@ def read_case(found: Plain) -> CaseResult:
     return CaseResult(**{**known, "retrieved": None if retrieved is None else _read_retrieved(retrieved)})
 
 
-_NOTHING: Plain = {}
+NOTHING: Plain = {}
 """One for all cases; nobody may change it."""
 
 
 def _read_retrieved(found: Plain) -> Retrieved:
     # The same documents come back in many cases: each id is in memory once.
-    known: Plain = {"outdated": _NOTHING, "stages": _NOTHING, **found, "ids": tuple(map(sys.intern, found["ids"]))}
+    known: Plain = {"outdated": NOTHING, "stages": NOTHING, **found, "ids": tuple(map(sys.intern, found["ids"]))}
     for name in ("pinned", "notes", "scores"):
         if name in known:
             known[name] = tuple(known[name])
@@ -305,11 +307,11 @@ class RunFolder:
         check_result(found, self.load_manifest(), self.result)
         return found
 
-    def read_result_lines(self, manifest: Plain) -> ResultLines | None:
+    def read_result_lines(self, manifest: Plain, order: CaseOrder) -> ResultLines | None:
         """The same with the outcomes in columns; None: the file cannot be read so, and `read_result` says more."""
         found = None
         with suppress(OSError), self.result.open("rb") as file:
-            found = read_lines(file, manifest["case_ids"])
+            found = read_lines(file, order)
         if found is not None:
             check_result(found.content, manifest, self.result, found.columns)
         return found
@@ -330,23 +332,31 @@ class RunFolder:
 
     def iterate_cases(self, manifest: Plain) -> Iterator[CaseResult]:
         """The same one by one."""
+        read = self.case_reader(manifest)
+        yield from (read(number, line) for number, line in enumerate(self.iterate_lines(), start=1))
+
+    def case_reader(self, manifest: Plain) -> Callable[[int, bytes], CaseResult]:
+        """What reads one line by its number, and raises `BrokenSeal` or `MalformedFile` where it is not as written."""
         # Lines of version 0.1 have no seal; a manifest that has one says that its lines have them, too.
         demanded = SEAL in manifest
-        for number, line in enumerate(self._lines(), start=1):
+
+        def read(number: int, line: bytes) -> CaseResult:
             if (intact := check_line(line)) is False or (intact is None and demanded):
                 raise BrokenSeal(
                     f"{self.cases}, line {number:,} was changed after Assay wrote it",
                     remedy=f"Take the line out: `assay run DATASET --resume {self.path.name}` asks the case again.",
                 )
             try:
-                yield read_case(json.loads(line))
+                return read_case(json.loads(line))
             except (ValueError, TypeError, KeyError, AssayError) as problem:
                 raise MalformedFile(
                     f"{self.cases}, line {number:,} is not a case of a run: {problem}",
                     remedy="Take the line out and resume: the case is asked again.",
                 ) from problem
 
-    def _lines(self) -> Iterator[bytes]:
+        return read
+
+    def iterate_lines(self) -> Iterator[bytes]:
         """Whole lines without their ends, one by one: as one text and a list, all would be in memory twice."""
         if not self.cases.is_file():
             return

@@ -16,7 +16,7 @@ from json.encoder import encode_basestring
 from typing import Any, NamedTuple, cast
 
 from assay.hashing import canonical_json
-from assay.metrics.outcome_columns import NumberedCases
+from assay.metrics.outcome_columns import CaseOrder, NumberedCases
 
 # --- Records as JSON values ---
 #
@@ -104,7 +104,8 @@ def canonical_pieces(content: Plain, columns: Columns | None = None) -> Iterator
 
 def write_columns(columns: Columns, write: Callable[[Any], str]) -> Iterator[str]:
     """The canonical JSON of outcomes by metric and case, each written as `write` gives it."""
-    members = ((metric, _join(columns[metric].write(write, by_id=True), _CANONICAL)) for metric in sorted(columns))
+    keys = _Keys(by_id=True)
+    members = ((metric, _join(columns[metric], keys, write, _CANONICAL)) for metric in sorted(columns))
     return _nest(members, _CANONICAL)
 
 
@@ -114,16 +115,17 @@ def indented_pieces(content: Plain, columns: Columns | None = None) -> Iterator[
     def write(name: str) -> Iterable[str]:
         if name != PER_CASE or columns is None:
             return _shift(_INDENTED.iterencode(content[name]), 1)
-        return _nest(((metric, _indent_outcomes(column)) for metric, column in columns.items()), _indent(1))
+        keys = _Keys(by_id=False)
+        return _nest(((metric, _indent_outcomes(column, keys)) for metric, column in columns.items()), _indent(1))
 
     return _nest(((name, write(name)) for name in content), _indent(0))
 
 
-def _indent_outcomes(column: NumberedCases[Any]) -> Iterator[str]:
+def _indent_outcomes(column: NumberedCases[Any], keys: _Keys) -> Iterator[str]:
     def write(outcome: Any) -> str:
         return "".join(_shift(_INDENTED.iterencode(plain(outcome)), 3))
 
-    return _join(column.write(write), _indent(2))
+    return _join(column, keys, write, _indent(2))
 
 
 def _shift(pieces: Iterable[str], levels: int) -> Iterator[str]:
@@ -142,10 +144,28 @@ def _nest(members: Iterable[tuple[str, Iterable[str]]], style: _Style) -> Iterat
     yield "{}" if before == style.first else style.last
 
 
-def _join(members: Iterable[tuple[str, str]], style: _Style) -> Iterator[str]:
-    """An object whose values are short texts."""
+class _Keys:
+    """The ids of cases as JSON, made once for all metrics: a text for many of them, which takes the least memory."""
+
+    def __init__(self, *, by_id: bool) -> None:
+        self.by_id = by_id
+        self._order: CaseOrder | None = None
+        self._parts: list[str] = []
+
+    def of(self, order: CaseOrder) -> Iterator[list[str]]:
+        """The keys of the cases, many at a time."""
+        if self._order is not order:
+            parts = order.iterate_parts(by_id=self.by_id)
+            self._order, self._parts = order, ["\n".join(map(encode_basestring, part)) for part in parts]
+        return (part.split("\n") for part in self._parts)
+
+
+def _join(column: NumberedCases[Any], keys: _Keys, write: Callable[[Any], str], style: _Style) -> Iterator[str]:
+    """The outcomes of the cases as one object."""
     before = style.first
-    for name, text in members:
-        yield f"{before}{encode_basestring(name)}{style.colon}{text}"
+    for members in column.write_parts(
+        keys.of(column.order), lambda outcome: f"{style.colon}{write(outcome)}", by_id=keys.by_id
+    ):
+        yield before + style.between.join(members)
         before = style.between
     yield "{}" if before == style.first else style.last
