@@ -37,7 +37,7 @@ from assay.memory.searching.channels import (
     search_full_text,
     search_stems,
 )
-from assay.memory.searching.fusion import FusedPassage, Passages, best_first, join_channels
+from assay.memory.searching.fusion import FusedPassages, cast_votes
 from assay.memory.searching.query import ParsedQuery
 from assay.memory.searching.trace import Failures, Guard, Stopwatch
 from assay.records import Channel, Filters, FolderMode, FusionMethod, SearchRequest
@@ -373,11 +373,10 @@ class _Fused(NamedTuple):
     """Lists, and what became of them."""
 
     told: Mapping[Channel, Offer]
-    passages: Passages[int]
-    ranked: list[FusedPassage[int]]
+    passages: FusedPassages[int]
 
 
-_NOTHING = _Fused({}, {}, [])
+_NOTHING = _Fused({}, FusedPassages())
 OF_PASSAGES = frozenset({Channel.VECTOR, Channel.FTS5, Channel.BM25})
 """The channels that are fused before memories are loaded."""
 _PLACES = {channel: place for place, channel in enumerate(Channel)}
@@ -392,15 +391,15 @@ class Fusing:
     rrf_k: int
     _last: list[_Fused] = field(default_factory=list, init=False, repr=False, compare=False)
 
-    def __call__(self, lists: Mapping[Channel, Offer]) -> list[FusedPassage[int]]:
+    def __call__(self, lists: Mapping[Channel, Offer]) -> FusedPassages[int]:
         """Return the passages of all lists, best first. Equal lists are fused once; empty lists make no difference."""
         told = {channel: offered for channel, offered in lists.items() if offered}
         if not self._last or self._last[0].told != told:
             before = self._before(told)
             further = {channel: told[channel] for channel in told.keys() - before.told.keys()}
-            passages = join_channels(before.passages, further, self.method, self.weights, self.rrf_k)
-            self._last[:] = [_Fused(told, passages, best_first(passages))]
-        return self._last[0].ranked
+            votes = cast_votes(further, self.method, self.weights, self.rrf_k)
+            self._last[:] = [_Fused(told, before.passages.join(votes))]
+        return self._last[0].passages
 
     def _before(self, told: Mapping[Channel, Offer]) -> _Fused:
         """What was fused last, when all that came since are channels behind those: the graph after the passages."""
@@ -477,11 +476,11 @@ class Gathering:
                 self._run(entry.channel, partial(self._vote, entry.of_memories, asking, fused))
         return self._found
 
-    def _fuse_and_fetch(self) -> list[FusedPassage[int]]:
+    def _fuse_and_fetch(self) -> FusedPassages[int]:
         self._compare_found()
         fused = self._fusing(self._found.lists)
         if fused:
-            self._fetch(list(map(_NUMBER, fused)))
+            self._fetch(fused.keys)
         return fused
 
     def _compare_found(self) -> None:
@@ -502,10 +501,10 @@ class Gathering:
             self._found.compared.setdefault(channel, set()).update(map(_NUMBER, compared))
         self._found.timings[channel] += self._elapsed_ms() - begun
 
-    def _expand_query(self, fused: Sequence[FusedPassage[int]]) -> bool:
+    def _expand_query(self, fused: FusedPassages[int]) -> bool:
         """Ask `bm25` again with words that the first results share; False when there are none to add."""
         passing = self._found.passing.memory_numbers
-        first = [passage.number for passage in fused if passage.number in passing]
+        first = [number for number in fused.keys if number in passing]
         work = self._ask.work
         added = self._guard.run("query expansion", work, lambda: find_expansion_stems(self._ask, first))
         if not added:
@@ -518,12 +517,10 @@ class Gathering:
         self._found.added_stems = added
         return True
 
-    def _vote(
-        self, find: Callable[[Ask], Sequence[tuple[str, float]]], ask: Ask, fused: Sequence[FusedPassage[int]]
-    ) -> Offer:
+    def _vote(self, find: Callable[[Ask], Sequence[tuple[str, float]]], ask: Ask, fused: FusedPassages[int]) -> Offer:
         return self._votes(find(ask), fused)
 
-    def _reach(self, fused: Sequence[FusedPassage[int]]) -> list[tuple[str, float]]:
+    def _reach(self, fused: FusedPassages[int]) -> list[tuple[str, float]]:
         """Follow the graph from the best hits so far, and remember what it reached."""
         self._found.neighbours = graph.search_graph(self._ask.work, self._seeds(fused))[: self._ask.limit]
         return [(neighbour.memory_id, neighbour.score) for neighbour in self._found.neighbours]
@@ -535,27 +532,27 @@ class Gathering:
         if offered is not None:
             self._found.lists[channel] = offered
 
-    def _seeds(self, fused: Sequence[FusedPassage[int]]) -> dict[str, float]:
+    def _seeds(self, fused: FusedPassages[int]) -> dict[str, float]:
         """The best memories so far with their scores: triggered ones too."""
         best: dict[str, float] = {}
         if any(self._found.lists.get(channel) for channel in self._found.lists.keys() - OF_PASSAGES):
             fused = self._fusing(self._found.lists)
         memory_ids = self._found.passing.memory_ids
-        for passage in fused:
-            memory_id = memory_ids.get(passage.number)
-            if memory_id is not None and passage.fused > 0.0:
-                best.setdefault(memory_id, passage.fused)
+        for number in fused.keys:
+            memory_id, score = memory_ids.get(number), fused.totals[number]
+            if memory_id is not None and score > 0.0:
+                best.setdefault(memory_id, score)
             if len(best) == graph.GRAPH_SEEDS:
                 break
         return best
 
-    def _votes(self, memories: Sequence[tuple[str, float]], fused: Sequence[FusedPassage[int]]) -> Offer:
+    def _votes(self, memories: Sequence[tuple[str, float]], fused: FusedPassages[int]) -> Offer:
         """Memories' votes, each given to the memory's best passage; a memory without passages has none to give."""
         if not memories:
             return []
         wanted = {memory for memory, _ in memories}
         best: dict[str, int] = {}
-        numbers = list(map(_NUMBER, fused))
+        numbers = fused.keys
         for memory_id, number in zip(map(self._found.passing.memory_ids.get, numbers), numbers, strict=True):
             if memory_id in wanted:
                 best.setdefault(memory_id, number)

@@ -23,7 +23,7 @@ from assay.memory.searching.candidates import Candidates, Fusing, Gathering, Rea
 from assay.memory.searching.channels import Ask, Offer, QueryVector, find_cosine_spread, list_added_channels
 from assay.memory.searching.current_facts import BEYOND as BEYOND_SHOWN
 from assay.memory.searching.current_facts import Placed, arrange_by_time, read_served
-from assay.memory.searching.fusion import AggregatedMemory, aggregate, ceiling, floor_of
+from assay.memory.searching.fusion import AggregatedMemories, AggregatedMemory, aggregate, ceiling, floor_of
 from assay.memory.searching.hops import READ, Chain, choose_steps, find_chains
 from assay.memory.searching.modes import ModeChoice, SearchPlan, plan_mode
 from assay.memory.searching.options import SearchOptions
@@ -153,9 +153,7 @@ class Pipeline:
                 position_of=rows.positions.__getitem__,
             )
             stage.outputs = len(memories)
-        # A score of 0 says that nothing speaks for it, such as a vector that points away.
-        while memories and not memories[-1].score > 0.0:
-            memories.pop()
+        memories.drop_scoreless()
         split = split_deprecated(self._boost(memories, rows, found, plan), self._is_deprecated)
         # Deprecated results are not reranked: a copy that replaced one must not be spread away from it.
         reranked = self._rerank(split.current, len(memories), plan)
@@ -232,9 +230,7 @@ class Pipeline:
                 stage.detail[COMPARED] = {str(name): len(numbers & passing) for name, numbers in found.compared.items()}
             return keep_passing(found.lists, found.passing.memory_numbers), found.passing
 
-    def _boost(
-        self, memories: Sequence[AggregatedMemory], rows: Rows, found: Candidates, plan: SearchPlan
-    ) -> list[Ranked]:
+    def _boost(self, memories: AggregatedMemories, rows: Rows, found: Candidates, plan: SearchPlan) -> list[Ranked]:
         """The memories with their boosts, as far down as these can change what is shown or reranked."""
         with self._trace.stage("boost", inputs=len(memories)) as stage:
             booster = Booster(
@@ -277,7 +273,7 @@ class Pipeline:
         reranks = plan.rerank or self._cross_encoder is not None
         return max(shown, self._options.rerank_depth) if reranks else shown
 
-    def _surroundings(self, memories: Sequence[AggregatedMemory], rows: Rows, found: Candidates) -> Surroundings:
+    def _surroundings(self, memories: AggregatedMemories, rows: Rows, found: Candidates) -> Surroundings:
         work, attention = self._setting.work, self._setting.history.attention()
         near: Sequence[graph.GraphNeighbour] = ()
         if self._is_enabled("causal_boost"):
@@ -295,7 +291,7 @@ class Pipeline:
         learned: Mapping[str, Mapping[str, float]] = {}
         if self._is_enabled("learn_from_selection"):
             now = self._asked.now
-            learners = rows.find_learners([memory.best.number for memory in memories])
+            learners = rows.find_learners(memories.best_passages)
             learned = self._guard.run("learned triggers", work, lambda: boosts.load_learned(work, learners, now)) or {}
         praises: Mapping[str, Sequence[Praise]] = {}
         if rows.highest_confidence > boosts.NEUTRAL_CONFIDENCE:
@@ -310,7 +306,7 @@ class Pipeline:
             named=self._find_named(memories),
         )
 
-    def _find_named(self, memories: Sequence[AggregatedMemory]) -> Mapping[int, NamedBy]:
+    def _find_named(self, memories: AggregatedMemories) -> Mapping[int, NamedBy]:
         """Return what the first results name by its title."""
         options, work, view = self._options, self._setting.work, self._setting.view
         if not memories or self._asked.choice.mode is Mode.QUICK or not self._is_enabled("named_boost"):
@@ -385,7 +381,7 @@ class Pipeline:
         return spread + list(order[len(top) :])
 
     def _follow_facts(
-        self, ranking: Ranking, memories: Sequence[AggregatedMemory], passes: Callable[[Candidate], bool]
+        self, ranking: Ranking, memories: AggregatedMemories, passes: Callable[[Candidate], bool]
     ) -> Ranking:
         """Put first the facts that answer a question in several steps, one after the other."""
         work = self._setting.work
@@ -444,7 +440,7 @@ class Pipeline:
         return replace(ranking, order=(*moved, *ranking.order[len(first) :]), facts=facts)
 
     def _apply_trust(
-        self, ranking: Ranking, memories: Sequence[AggregatedMemory], passes: Callable[[Candidate], bool]
+        self, ranking: Ranking, memories: AggregatedMemories, passes: Callable[[Candidate], bool]
     ) -> Ranking:
         """Add contradictions to the ranking, and put no program's note above a person's note that it contradicts."""
         work, ids = self._setting.work, [place.row.memory_id for place in ranking.order]
