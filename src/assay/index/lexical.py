@@ -194,8 +194,11 @@ class LexicalBase:
 
     def _top(self, query: tantivy.Query, fetch: int) -> tuple[Whole, Scores]:
         hits = self._searcher.search(query, fetch, count=False).hits
-        places = self._searcher.fast_field_values("place", [address for _, address in hits])
-        return np.array(places, dtype=np.int64), np.array([score for score, _ in hits], dtype=np.float64)
+        if not hits:
+            return np.zeros(0, np.int64), np.zeros(0)
+        scores, addresses = zip(*hits, strict=True)
+        places = self._searcher.fast_field_values("place", list(addresses))
+        return np.array(places, dtype=np.int64), np.array(scores, dtype=np.float64)
 
 
 def _first_fetch(limit: int, share: float) -> int:

@@ -10,6 +10,7 @@ processor time, so an index keeps what ranking asks of a passage and of its memo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -22,6 +23,11 @@ from assay.storage import Candidate, CandidateMemory
 # --- Columns of some passages in one state of the index ---
 
 _SECOND = 1_000_000
+_NUMBER, _FOLDER, _TIER = int(Fact.NUMBER), int(Fact.FOLDER), int(Fact.TIER)
+_VALID_FROM, _SUPERSEDED, _UPDATED = int(Fact.VALID_FROM), int(Fact.SUPERSEDED), int(Fact.UPDATED)
+_CONTEXT_TYPE, _ENTITY_TYPE, _LEARNED = int(Fact.CONTEXT_TYPE), int(Fact.ENTITY_TYPE), int(Fact.LEARNED)
+_new_memory: Callable[[tuple[object, ...]], CandidateMemory] = partial(tuple.__new__, CandidateMemory)
+_new_candidate: Callable[[tuple[object, ...]], Candidate] = partial(tuple.__new__, Candidate)
 
 
 class RowColumns(NamedTuple):
@@ -48,23 +54,27 @@ class RowColumns(NamedTuple):
     def make_row(self, place: int) -> Candidate:
         """The row of the passage at a place."""
         said: list[int] = self.facts[:, place].tolist()
-        updated, valid, superseded = said[Fact.UPDATED], said[Fact.VALID_FROM], said[Fact.SUPERSEDED]
+        updated, valid, superseded = said[_UPDATED], said[_VALID_FROM], said[_SUPERSEDED]
         memory_id, position = self.memory_ids[place], self.positions[place]
-        memory = CandidateMemory(
-            memory_id,
-            said[Fact.NUMBER],
-            TIER_NAMES[said[Fact.TIER]],
-            self.state.folders.name(said[Fact.FOLDER]),
-            self.state.types.name(said[Fact.CONTEXT_TYPE]),
-            self.state.types.name(said[Fact.ENTITY_TYPE]),
-            self.confidences[place],
-            bool(said[Fact.LEARNED]),
-            updated / _SECOND,
-            valid / _SECOND,
-            None if superseded == NEVER else superseded / _SECOND,
+        types = self.state.types.listed
+        # Without the call in Python that a named tuple makes for each: dozens are made in a search.
+        memory = _new_memory(
+            (
+                memory_id,
+                said[_NUMBER],
+                TIER_NAMES[said[_TIER]],
+                self.state.folders.listed[said[_FOLDER]],
+                types[said[_CONTEXT_TYPE]],
+                types[said[_ENTITY_TYPE]],
+                self.confidences[place],
+                bool(said[_LEARNED]),
+                updated / _SECOND,
+                valid / _SECOND,
+                None if superseded == NEVER else superseded / _SECOND,
+            )
         )
-        return Candidate(
-            self.numbers[place], memory_id, position, self.tokens[place], memory, f"{memory_id}#{position}"
+        return _new_candidate(
+            (self.numbers[place], memory_id, position, self.tokens[place], memory, f"{memory_id}#{position}")
         )
 
 
@@ -133,17 +143,18 @@ class Rows(Mapping[int, Candidate]):
     )
 
     def __init__(self, rows: Iterable[Candidate] = ()) -> None:
-        self._made = {row.number: row for row in rows}
+        made = [*rows]
+        self._made = {row.number: row for row in made} if made else {}
         self._columns: list[tuple[RowColumns, dict[int, int]]] = []
-        self.memory_numbers = {number: row.memory.number for number, row in self._made.items()}
+        self.memory_numbers = {row.number: row.memory.number for row in made} if made else {}
         """The memory of each passage, by its number."""
-        self.memory_ids = {number: row.memory_id for number, row in self._made.items()}
+        self.memory_ids = {row.number: row.memory_id for row in made} if made else {}
         """The same, by its id."""
-        self.positions = {number: row.position for number, row in self._made.items()}
+        self.positions = {row.number: row.position for row in made} if made else {}
         """The position of each passage in its memory."""
-        self._superseded = {row.number for row in self._made.values() if row.memory.superseded_at is not None}
-        self._learners = {row.number for row in self._made.values() if row.memory.has_learned}
-        self.highest_confidence = max([row.memory.confidence for row in self._made.values()], default=0.0)
+        self._superseded = {row.number for row in made if row.memory.superseded_at is not None} if made else set()
+        self._learners = {row.number for row in made if row.memory.has_learned} if made else set()
+        self.highest_confidence = max([row.memory.confidence for row in made]) if made else 0.0
         """No memory here has a higher one."""
         self._named: dict[int, str] | None = None
         """The passages as the query log names them, once it has."""
@@ -176,6 +187,19 @@ class Rows(Mapping[int, Candidate]):
         joined._learners = self._learners | other._learners
         joined.highest_confidence = max(self.highest_confidence, other.highest_confidence)
         return joined
+
+    def extend(self, other: Rows) -> None:
+        """Add the rows of another one to these."""
+        self._made |= other._made
+        # A new list: rows that these were taken from may share the old one.
+        self._columns = [*self._columns, *other._columns]
+        self.memory_numbers |= other.memory_numbers
+        self.memory_ids |= other.memory_ids
+        self.positions |= other.positions
+        self._superseded |= other._superseded
+        self._learners |= other._learners
+        self.highest_confidence = max(self.highest_confidence, other.highest_confidence)
+        self._named = None
 
     def keep_current(self) -> Rows:
         """Those whose memory nothing has superseded."""

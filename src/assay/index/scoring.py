@@ -45,10 +45,16 @@ class Scored(NamedTuple):
 
 def best(parts: Sequence[Scored], limit: int, *, digits: int) -> list[Found]:
     """The best of all parts together."""
-    numbers = np.concatenate([part.numbers for part in parts])
-    scores = np.round(np.concatenate([part.scores for part in parts]), digits)
+    if not parts:
+        return []
+    numbers, scores = parts[0]
+    if len(parts) > 1:
+        numbers = np.concatenate([part.numbers for part in parts])
+        scores = np.concatenate([part.scores for part in parts])
+    scores = scores.round(digits)
     real = np.isfinite(scores)
-    numbers, scores = numbers[real], scores[real]
+    if not real.all():
+        numbers, scores = numbers[real], scores[real]
     order = np.lexsort((numbers, -scores))[:limit]
     return list(map(_found, zip(numbers[order].tolist(), scores[order].tolist(), strict=True)))
 
@@ -135,7 +141,8 @@ class MeasuredVectors(NamedTuple):
         # matrix would keep all cores spinning.
         sums = np.vecdot(self.full, query)
         with np.errstate(invalid="ignore", divide="ignore"):
-            found: Scores = (sums / (self.lengths * np.linalg.norm(query))).astype(np.float64)
+            # As `np.linalg.norm` has it, which looks for a dozen other norms first.
+            found: Scores = (sums / (self.lengths * np.sqrt(query.dot(query)))).astype(np.float64)
         return found
 
     def pick(self, rows: Whole) -> MeasuredVectors:

@@ -134,7 +134,8 @@ class View:
         weights = state.weigh_terms(terms)
         if not weights or limit < 1:
             return []
-        parts, of_base = [_NONE], passing.count
+        parts: list[Scored] = []
+        of_base = passing.count
         if len(state.tail.numbers):
             norms = length_norms(state.tail.lengths, state.average_length)
             places, scores = score_postings(state.tail.postings, weights, norms, passing.tail)
@@ -173,7 +174,7 @@ class View:
         if self._in_database:
             return self._nearest_in_database(query, model, limit, _own(allowed), exact=exact)
         state, passing = self._state, self._state.passing(_own(allowed))
-        parts = [self._nearest_of_tail(query, limit, passing)]
+        parts = [self._nearest_of_tail(query, limit, passing)] if len(state.tail.vector_places) else []
         if state.base.vectors is not None:
             places, scores = state.base.vectors.nearest(query, limit, state.find_vector_rows(passing), exact=exact)
             parts.append(Scored(state.base.numbers[places], scores))
@@ -266,12 +267,18 @@ class View:
         """The cosines of passages of the base and of the tail, as `nearest` would give them."""
         state, tail, base = self._state, self._state.tail, self._state.base.vectors
         (in_base, of_base), (in_tail, of_tail) = state.locate(numbers)
-        rows, there = find(tail.vector_places, in_tail[of_tail])
-        known = numbers[of_tail][there]
-        parts = [Scored(known, tail.vectors.pick(rows[there]).cosines(query))] if len(known) else [_NONE]
+        parts = []
+        if len(tail.vector_places):
+            rows, there = find(tail.vector_places, in_tail[of_tail])
+            known = numbers[of_tail][there]
+            parts = [Scored(known, tail.vectors.pick(rows[there]).cosines(query))] if len(known) else []
         if base is not None:
-            rows, there = find(base.places, in_base[of_base])
-            parts.append(Scored(numbers[of_base][there], cosines(base.matrix[rows[there]], query)))
+            if not of_base.all():
+                in_base, numbers = in_base[of_base], numbers[of_base]
+            rows, there = find(base.places, in_base)
+            if not there.all():
+                rows, numbers = rows[there], numbers[there]
+            parts.append(Scored(numbers, cosines(base.matrix[rows], query)))
         return parts
 
     def _nearest_of_tail(self, query: Query, limit: int, passing: Allowed) -> Scored:

@@ -62,6 +62,7 @@ def name_of(identity: str) -> str:
 # Ids made by one factory always grow, also within a millisecond and when the clock goes back.
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
 _RANDOM_BITS = 80
 _DIGITS = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 
@@ -109,4 +110,4 @@ def _read_milliseconds(milliseconds: int) -> datetime | None:
 
 
 def _crockford(number: int) -> str:
-    return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))
+    return "".join([_PAIRS[(number >> shift) & 1023] for shift in range(120, -1, -10)])

@@ -60,6 +60,11 @@ class Work:
         """The moment by the store's clock."""
         return self._bound.clock.now()
 
+    @property
+    def needs_savepoints(self) -> bool:
+        """Whether a failed statement ends the transaction unless a savepoint was opened before it."""
+        return self._bound.driver is None
+
     def open_savepoint(self) -> AbstractContextManager[object]:
         """Open a savepoint, so that a statement which fails inside leaves this unit of work usable."""
         return open_savepoint(self._bound.connection)

@@ -551,11 +551,10 @@ class Gathering:
         if not memories:
             return []
         wanted = {memory for memory, _ in memories}
-        best: dict[str, int] = {}
-        numbers = fused.keys
-        for memory_id, number in zip(map(self._found.passing.memory_ids.get, numbers), numbers, strict=True):
-            if memory_id in wanted:
-                best.setdefault(memory_id, number)
+        # Of the passages of a memory the first one counts, which is the last one from behind.
+        backwards = fused.keys[::-1]
+        first = dict(zip(map(self._found.passing.memory_ids.get, backwards), backwards, strict=True))
+        best = {memory: first[memory] for memory in wanted if memory in first}
         if others := wanted - best.keys():
             firsts = self._find_first_passages(others)
             best |= firsts
@@ -570,13 +569,18 @@ class Gathering:
 
     def _fetch(self, numbers: Sequence[int]) -> None:
         """Take in what is known of these passages, as far as it is not here yet."""
-        known, view = self._found.rows.memory_numbers, self._ask.view
-        new = [number for number in numbers if number not in known]
+        found, view = self._found, self._ask.view
+        known = found.rows.memory_numbers
+        new = [number for number in numbers if number not in known] if known else numbers
         if not new:
             return
         rows = Rows(self._ask.work.passages.candidates(new)) if view is None else view.rows(new)
-        passing, all_passed = self._reach_of.keep_passing(rows), self._found.passing is self._found.rows
-        self._found.rows = self._found.rows.join(rows)
-        # Most searches filter nothing out: then one set of rows is both.
-        same = all_passed and passing is rows
-        self._found.passing = self._found.rows if same else self._found.passing.join(passing)
+        passing = self._reach_of.keep_passing(rows)
+        if not known:
+            found.rows, found.passing = rows, passing
+        elif passing is rows and found.passing is found.rows:
+            # Most searches filter nothing out: then one set of rows is both.
+            found.rows.extend(rows)
+        else:
+            found.passing = found.passing.join(passing)
+            found.rows = found.rows.join(rows)

@@ -32,8 +32,8 @@ from assay.memory.searching.query import ParsedQuery, expand_query, full_text_qu
 from assay.records import Channel, CosineSpread, Mode
 from assay.records.fields import one_of
 from assay.records.searching import add_channel, load_channels_by
-from assay.registry import Registry, hash_function
-from assay.storage import FullTextQuery, Reached, Work
+from assay.registry import Registered, Registry, hash_function
+from assay.storage import FullTextQuery, Work
 from assay.text.terms import stems, stems_of
 from assay.text.wording import FUNCTION_WORDS
 
@@ -460,16 +460,14 @@ def search_graph(work: Work, seeds: Mapping[str, float]) -> list[GraphNeighbour]
         return []
     best_seed = max(seeds.values())
     shares = {seed: score / best_seed for seed, score in seeds.items()}
-    best: dict[str, GraphNeighbour] = {}
-    for found in _score_neighbours(work.edges.around(list(seeds), hops=GRAPH_HOPS, limit=MOST_NEIGHBOURS), shares):
-        if found.memory_id not in best or found.score > best[found.memory_id].score:
-            best[found.memory_id] = found
-    return sorted(best.values(), key=lambda one: (-one.score, one.memory_id))
-
-
-def _score_neighbours(reached: Iterable[Reached], shares: Mapping[str, float]) -> Iterable[GraphNeighbour]:
-    for reach in reached:
-        yield GraphNeighbour(reach.memory_id, reach.strength * shares[reach.seed], reach.strength, reach.hops)
+    reached = work.edges.around(list(seeds), hops=GRAPH_HOPS, limit=MOST_NEIGHBOURS)
+    found = [
+        GraphNeighbour(memory_id, strength * shares[seed], strength, hops)
+        for memory_id, seed, hops, strength, _ in reached
+    ]
+    found.sort(key=itemgetter(0))
+    found.sort(key=itemgetter(1), reverse=True)
+    return found
 
 
 # --- The registry of channels, and the decorator `@channel` ---
@@ -565,8 +563,16 @@ def _read_offers(offered: Offers, name: str) -> list[tuple[str, float]]:
 
 def list_added_channels(mode: Mode | None = None) -> list[ChannelEntry]:
     """Return the channels that packages and programs added; with a mode, only those of that mode."""
-    entries = [registered.entry for registered in CHANNELS.all().values()]
-    return [entry for entry in entries if entry.weight is not None and (mode is None or mode in entry.modes)]
+    every, known = CHANNELS.all(), _ADDED.get("last")
+    if known is None or known[0] is not every:
+        added = tuple(known.entry for known in every.values() if known.entry.weight is not None)
+        # Mostly none: every search asks several times. One assignment, so that threads need no lock.
+        known = _ADDED["last"] = every, added
+    return [entry for entry in known[1] if mode is None or mode in entry.modes]
+
+
+_ADDED: dict[str, tuple[Mapping[str, Registered[ChannelEntry]], tuple[ChannelEntry, ...]]] = {}
+"""The channels that were registered when this was last asked, and which of them were added."""
 
 
 def _add_builtin(channel_name: Channel, summary: str, **finds: Any) -> None:

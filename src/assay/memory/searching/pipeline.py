@@ -135,7 +135,8 @@ class Pipeline:
     def _rank(self, reach: Reach, plan: SearchPlan) -> Ranking:
         """The stages between what may be looked at and the final list."""
         # Of this plan: a search that falls back asks other channels, and weighs them as those.
-        self._fusing = self._fusing_of(plan)
+        if plan is not self._plan:
+            self._fusing = self._fusing_of(plan)
         found = self._gather(reach, plan)
         lists, rows = self._filter(found)
         with self._trace.stage("fusion", inputs=sum(map(len, lists.values()))) as stage:
