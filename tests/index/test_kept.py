@@ -108,7 +108,7 @@ def test_rows_of_columns_are_the_rows_of_the_database(
         assert dict(rows) == expected
         assert sorted(rows.memory_ids.items()) == sorted((number, row.memory_id) for number, row in expected.items())
         assert rows.memory_numbers == {number: row.memory.number for number, row in expected.items()}
-        assert rows.passage_ids(list(rows)) == tuple(expected[number].passage_id for number in rows)
+        assert rows.passage_names().name(list(rows)) == tuple(expected[number].passage_id for number in rows)
         assert set(rows.keep_current()) == {n for n, row in expected.items() if row.memory.superseded_at is None}
         assert rows.find_learners(rows) == {row.memory_id for row in expected.values() if row.memory.has_learned}
         assert dict(Rows(expected.values())) == dict(rows)
@@ -135,7 +135,8 @@ def test_rows_can_be_joined_and_left_out(store: Store, scope: Scope, open_indexe
     current = joined.keep_current()
     assert (sorted(current), current.find_learners([1, 2])) == ([1, 2], {"m_1"})
     assert dict(current.keep(lambda row: row.position == 1)) == {2: joined[2]}
-    assert (joined.passage_ids([2, 1, 2]), joined.passage_ids([3])) == (("m_1#1", "m_1#0", "m_1#1"), ("m_2#0",))
+    names = joined.passage_names()
+    assert (names.name([2, 1, 2]), names.name([3])) == (("m_1#1", "m_1#0", "m_1#1"), ("m_2#0",))
     assert joined.keep(lambda row: True) is joined
     with pytest.raises(KeyError):
         current[3]

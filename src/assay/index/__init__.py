@@ -24,7 +24,7 @@ from assay.index.database import DatabaseIndexes
 from assay.index.indexes import Indexes
 from assay.index.options import Folded, IndexOptions, IndexStatus, Recall
 from assay.index.protocol import AllowedPassages, FolderSize, SearchIndexes, SearchView
-from assay.index.rows import Rows
+from assay.index.rows import PassageNames, Rows
 from assay.index.scoring import Found
 from assay.index.state import Allowed
 from assay.index.view import View
@@ -39,6 +39,7 @@ __all__ = [
     "IndexOptions",
     "IndexStatus",
     "Indexes",
+    "PassageNames",
     "Recall",
     "Rows",
     "SearchIndexes",

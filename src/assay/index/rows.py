@@ -127,6 +127,27 @@ def _read_facts(state: State, passages: Whole, of_base: Mask) -> Whole:
 # --- The rows of a search: columns, and rows that came from the database, behind one mapping ---
 
 
+class PassageNames:
+    """Names passages as the query log does; without the columns of the index, which the log must not hold on to."""
+
+    __slots__ = ("_memory_ids", "_named", "_positions")
+
+    def __init__(self, memory_ids: Mapping[int, str], positions: Mapping[int, int]) -> None:
+        self._memory_ids = memory_ids
+        self._positions = positions
+        self._named: dict[int, str] | None = None
+
+    def name(self, numbers: Iterable[int]) -> tuple[str, ...]:
+        """The names of these passages."""
+        named = self._named
+        if named is None:
+            # Most stand in the lists of two channels or more.
+            positions = self._positions
+            named = {number: f"{memory_id}#{positions[number]}" for number, memory_id in self._memory_ids.items()}
+            self._named = named
+        return tuple(map(named.__getitem__, numbers))
+
+
 class Rows(Mapping[int, Candidate]):
     """Candidates by the number of their passage. Facts that every candidate is asked for are plain dictionaries."""
 
@@ -134,7 +155,6 @@ class Rows(Mapping[int, Candidate]):
         "_columns",
         "_learners",
         "_made",
-        "_named",
         "_superseded",
         "highest_confidence",
         "memory_ids",
@@ -156,8 +176,6 @@ class Rows(Mapping[int, Candidate]):
         self._learners = {row.number for row in made if row.memory.has_learned} if made else set()
         self.highest_confidence = max([row.memory.confidence for row in made]) if made else 0.0
         """No memory here has a higher one."""
-        self._named: dict[int, str] | None = None
-        """The passages as the query log names them, once it has."""
 
     @classmethod
     def of(cls, columns: RowColumns) -> Self:
@@ -199,7 +217,6 @@ class Rows(Mapping[int, Candidate]):
         self._superseded |= other._superseded
         self._learners |= other._learners
         self.highest_confidence = max(self.highest_confidence, other.highest_confidence)
-        self._named = None
 
     def keep_current(self) -> Rows:
         """Those whose memory nothing has superseded."""
@@ -226,13 +243,9 @@ class Rows(Mapping[int, Candidate]):
         """The ids of the memories of these passages that have learned triggers."""
         return {self.memory_ids[number] for number in numbers if number in self._learners} if self._learners else set()
 
-    def passage_ids(self, numbers: Iterable[int]) -> tuple[str, ...]:
-        """These passages as the query log names them."""
-        if self._named is None:
-            # Most stand in the lists of two channels or more.
-            ids, positions = self.memory_ids, self.positions
-            self._named = {number: f"{memory_id}#{positions[number]}" for number, memory_id in ids.items()}
-        return tuple(map(self._named.__getitem__, numbers))
+    def passage_names(self) -> PassageNames:
+        """What the query log needs to name these passages."""
+        return PassageNames(self.memory_ids, self.positions)
 
     def __getitem__(self, number: int) -> Candidate:
         if number not in self.memory_numbers:

@@ -382,6 +382,10 @@ OF_PASSAGES = frozenset({Channel.VECTOR, Channel.FTS5, Channel.BM25})
 _PLACES = {channel: place for place, channel in enumerate(Channel)}
 
 
+def _is_graph(entry: tuple[Channel, object]) -> bool:
+    return entry[0] is Channel.GRAPH
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fusing:
     """How lists are fused."""
@@ -470,10 +474,10 @@ class Gathering:
         if self._expand and Channel.BM25 in self._found.lists and self._expand_query(fused):
             fused = self._fuse_and_fetch()
         # The graph starts from what all the others found, so it comes last.
-        for entry in sorted(asked, key=lambda entry: entry.channel is Channel.GRAPH):
-            if entry.of_memories is not None:
-                asking = replace(self._ask, neighbours=partial(self._reach, fused))
-                self._run(entry.channel, partial(self._vote, entry.of_memories, asking, fused))
+        of_memories = [(entry.channel, entry.of_memories) for entry in asked if entry.of_memories is not None]
+        asking = replace(self._ask, neighbours=partial(self._reach, fused)) if of_memories else self._ask
+        for channel, find in sorted(of_memories, key=_is_graph):
+            self._run(channel, partial(self._vote, find, asking, fused))
         return self._found
 
     def _fuse_and_fetch(self) -> FusedPassages[int]:

@@ -191,7 +191,9 @@ class FusedPassages(Sequence[FusedPassage[Key]]):
             place = places.get(key)
             if place is not None:
                 ballots.append((vote.channel, place + 1, vote.scores[place], vote.values[place], vote.weight))
-        return FusedPassage(key, self.totals[key], tuple(ballots))
+        # Without the call in Python that a named tuple makes for each.
+        made: FusedPassage[Key] = tuple.__new__(FusedPassage, (key, self.totals[key], tuple(ballots)))
+        return made
 
     @overload
     def __getitem__(self, place: int) -> FusedPassage[Key]: ...
@@ -420,7 +422,8 @@ class AggregatedMemories(Sequence[AggregatedMemory]):
         if found is None:
             passages = self._several.get(memory) or (self._first[memory],)
             ranked = tuple(map(self._fused.find, passages))
-            found = self._made[memory] = AggregatedMemory(memory, self._scores[memory], ranked)
+            found = tuple.__new__(AggregatedMemory, (memory, self._scores[memory], ranked))
+            self._made[memory] = found
         return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -23,7 +23,7 @@ from assay.memory.searching.candidates import Candidates, Fusing, Gathering, Rea
 from assay.memory.searching.channels import Ask, Offer, QueryVector, find_cosine_spread, list_added_channels
 from assay.memory.searching.current_facts import BEYOND as BEYOND_SHOWN
 from assay.memory.searching.current_facts import Placed, arrange_by_time, read_served
-from assay.memory.searching.fusion import AggregatedMemories, AggregatedMemory, aggregate, ceiling, floor_of
+from assay.memory.searching.fusion import AggregatedMemories, aggregate, ceiling, floor_of
 from assay.memory.searching.hops import READ, Chain, choose_steps, find_chains
 from assay.memory.searching.modes import ModeChoice, SearchPlan, plan_mode
 from assay.memory.searching.options import SearchOptions
@@ -242,22 +242,23 @@ class Pipeline:
                 options=self._options,
                 now=self._asked.now,
             )
-            order = ((memory, rows[memory.ranked[0].number]) for memory in memories)
-            boosted = self._boost_from_top(order, booster, self._places_that_count(plan))
+            boosted = self._boost_from_top(memories, rows, booster, self._places_that_count(plan))
+            worths = [place.memory.score * place.factor for place in boosted]
             stage.outputs = len(boosted)
             # Stable: equals keep the order of their base scores.
-            return sorted(boosted, key=lambda one: one.worth, reverse=True)
+            order = sorted(range(len(boosted)), key=worths.__getitem__, reverse=True)
+            return [boosted[place] for place in order]
 
-    def _boost_from_top(
-        self, order: Iterable[tuple[AggregatedMemory, Candidate]], booster: Booster, places: int
-    ) -> list[Ranked]:
+    def _boost_from_top(self, memories: AggregatedMemories, rows: Rows, booster: Booster, places: int) -> list[Ranked]:
         """Apply boosts from the top down to the last memory that a boost could bring to the first places."""
         best: list[float] = []
         done: list[Ranked] = []
         most, explain, bound = booster.most(), self._request.explain, self._options.boost_bound
-        for memory, row in order:
-            if len(best) == places and memory.score * most < best[0]:
+        for memory in memories:
+            score = memory.score
+            if len(best) == places and score * most < best[0]:
                 break
+            row = rows[memory.ranked[0].number]
             # The boosts themselves are for explanations.
             said = booster.boosts(row) if explain else ()
             factor = combine_boosts(said, bound) if explain else booster.find_factor(row)
@@ -265,7 +266,7 @@ class Pipeline:
             if self._is_deprecated(row):
                 # It takes none of the first places.
                 continue
-            (heapq.heappush if len(best) < places else heapq.heappushpop)(best, memory.score * factor)
+            (heapq.heappush if len(best) < places else heapq.heappushpop)(best, score * factor)
         return done
 
     def _places_that_count(self, plan: SearchPlan) -> int:
@@ -485,7 +486,7 @@ class Pipeline:
             view.document_count,
             store=(self._cosines or find_cosine_spread(ask)) if compared else None,
             # The nearest alone: what other channels found is further away, and says nothing about the rest.
-            vectors=sorted(listed or (), key=itemgetter(1), reverse=True)[: ask.limit],
+            cosines=sorted(map(itemgetter(1), listed or ()), reverse=True)[: ask.limit],
         )
         # As for the relevance cut, a deprecated result that scores best must not make current ones irrelevant.
         current = [place for place in places if place.served_last_from is None] or places

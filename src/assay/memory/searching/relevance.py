@@ -139,11 +139,11 @@ def read_query(
     document_count: int,
     *,
     store: CosineSpread | None,
-    vectors: Sequence[tuple[int, float]],
+    cosines: Sequence[float],
 ) -> QueryEvidence:
-    """Read a query: its stems, how many passages hold each, and the vector channel's list."""
+    """Read a query: its stems, how many passages hold each, and the cosines that the vector channel lists."""
     content = {stem: inverse_frequency(frequency(stem), document_count) for stem in stems if is_content(stem)}
-    lowest = min([score for _, score in vectors], default=0.0)
+    lowest = min(cosines, default=0.0)
     return QueryEvidence(content, math.fsum(content.values()), frozenset(stems), store, lowest)
 
 

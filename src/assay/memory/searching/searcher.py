@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from assay.clock import Clock
 from assay.embedding.protocol import CrossEncoder, Embedder
 from assay.flags import Flags, find_flag
-from assay.index import Rows, SearchIndexes
+from assay.index import PassageNames, Rows, SearchIndexes
 from assay.memory.searching.candidates import Embedded, embed_query
 from assay.memory.searching.channels import QueryVector
 from assay.memory.searching.modes import ModeChoice, PressureReading, choose_mode, plan_mode, read_pressure
@@ -212,6 +212,7 @@ def make_logged_query(
     `lists` are those that were fused, by number; `rows` are their passages; `compared` are those that stand in the list
     of a channel that did not find them.
     """
+    names = rows.passage_names()
     # All of it was checked when the request was made, comes from the store, or was made here.
     return make_checked(
         LoggedQuery,
@@ -239,7 +240,7 @@ def make_logged_query(
         token_usage_ratio=result.telemetry.token_usage_ratio,
         context_type=request.context_type,
         previous_query=request.previous_query,
-        candidates=tuple([_candidates(channel, lists[channel], rows) for channel in sorted(lists)]),
+        candidates=tuple([OfferedCandidates(channel, lists[channel], names) for channel in sorted(lists)]),
     )
 
 
@@ -264,13 +265,37 @@ def _weights(method: FusionMethod, weights: Mapping[str, float], rrf_k: int) -> 
     return {"method": method.value, **constant, **shown}
 
 
-def _candidates(channel: Channel, offered: Sequence[tuple[int, float]], rows: Rows) -> ChannelCandidates:
-    return make_checked(
-        ChannelCandidates,
-        channel=channel.value,
-        ids=rows.passage_ids(map(_NUMBER, offered)),
-        scores=tuple(map(float, map(_SCORE, offered))),
-    )
+class OfferedCandidates(ChannelCandidates):
+    """What a channel offered, named when somebody reads it: the thread that writes the log, not the search."""
+
+    __slots__ = ("_offered", "_passages")
+    _offered: Sequence[tuple[int, float]]
+    _passages: PassageNames
+
+    def __init__(self, channel: Channel, offered: Sequence[tuple[int, float]], passages: PassageNames) -> None:
+        object.__setattr__(self, "channel", channel.value)
+        object.__setattr__(self, "_offered", offered)
+        object.__setattr__(self, "_passages", passages)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The passages."""
+        return self._passages.name(map(_NUMBER, self._offered))
+
+    @property
+    def scores(self) -> tuple[float, ...]:
+        """Their scores."""
+        return tuple(map(float, map(_SCORE, self._offered)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ChannelCandidates):
+            return NotImplemented
+        return (self.channel, self.ids, self.scores) == (other.channel, other.ids, other.scores)
+
+    __hash__ = None  # type: ignore[assignment]  # nobody looks one up
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(ChannelCandidates, channel=self.channel, ids=self.ids, scores=self.scores), ()
 
 
 # --- The searcher ---
