@@ -167,7 +167,8 @@ def find(sorted_numbers: Whole, wanted: Whole) -> tuple[Whole, Mask]:
         # Without a gap, as in a store that nothing was deleted from, a number says its place.
         places = wanted - first
         there = (places >= 0) & (places <= last)
-        places[~there] = 0
+        if not there.all():
+            places[~there] = 0
         return places, there
     places = np.minimum(np.searchsorted(sorted_numbers, wanted), last)
     return places, sorted_numbers[places] == wanted

@@ -49,7 +49,7 @@ class RowColumns(NamedTuple):
 
     def find_numbers(self, mask: Mask) -> set[int]:
         """The numbers of the passages at these places."""
-        return {self.numbers[place] for place in np.flatnonzero(mask).tolist()}
+        return {self.numbers[place] for place in np.flatnonzero(mask).tolist()} if mask.any() else set()
 
     def make_row(self, place: int) -> Candidate:
         """The row of the passage at a place."""

@@ -492,7 +492,7 @@ class Gathering:
         lists = self._found.lists
         if self._fusing.method is not FusionMethod.CONVEX or not self._ask.options.compare_found:
             return
-        found = dict.fromkeys(chain.from_iterable([map(_NUMBER, offered) for offered in lists.values()]))
+        found = set(chain.from_iterable([map(_NUMBER, offered) for offered in lists.values()]))
         for channel, compare in ((Channel.VECTOR, compare_found), (Channel.BM25, score_found)):
             if (listed := lists.get(channel)) is not None:
                 self._join_compared(channel, listed, partial(compare, self._expanded_ask, listed, found))

@@ -197,6 +197,7 @@ def _in_line(words: Sequence[str]) -> str:
 
 # --- `Ask`: what every channel is called with ---
 
+_NUMBER = itemgetter(0)
 Offer = list[tuple[int, float]]
 """Numbers of passages with scores on the channel's own scale, best first, ties by number."""
 
@@ -266,10 +267,9 @@ def _limit_nearest(ask: Ask) -> int:
     return max(ask.wanted, math.ceil(ask.limit * ask.options.nearest_share))
 
 
-def compare_found(ask: Ask, listed: Offer, found: Iterable[int]) -> Offer:
+def compare_found(ask: Ask, listed: Offer, found: set[int]) -> Offer:
     """The cosines of passages that other channels found and this one did not list, best first."""
-    vector, known = ask.vector, set(map(itemgetter(0), listed))
-    others = [number for number in found if number not in known]
+    vector, others = ask.vector, list(found.difference(map(_NUMBER, listed)))
     if vector is None or not others:
         return []
     return list(ask.opened_view().cosines(vector.values, others, model=vector.model))
@@ -350,10 +350,9 @@ def search_stems(ask: Ask) -> Offer:
     return list(view.lexical(asked, limit=ask.limit, allowed=ask.allowed))
 
 
-def score_found(ask: Ask, listed: Offer, found: Iterable[int]) -> Offer:
+def score_found(ask: Ask, listed: Offer, found: set[int]) -> Offer:
     """BM25 of passages that other channels found and this one did not list, best first."""
-    known = set(map(itemgetter(0), listed))
-    others = [number for number in found if number not in known]
+    others = list(found.difference(map(_NUMBER, listed)))
     if not others:
         return []
     return list(ask.opened_view().lexical_of(_asked_stems(ask), others))

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -100,6 +100,11 @@ class Answer:
     cosines: CosineSpread | None
 
 
+_NOT_MOVED = (None,) * (len(Ranked._fields) - 4)
+_new_ranked: Callable[[tuple[object, ...]], Ranked] = partial(tuple.__new__, Ranked)
+"""Dozens are made in a search: without the call in Python that a named tuple makes for each."""
+
+
 class Pipeline:
     """Runs the stages of one search."""
 
@@ -123,7 +128,7 @@ class Pipeline:
             stage.detail["excluded"] = list(reach.excluded)
         ranking, reach, reason = self._widen(self._rank(reach, self._plan), reach)
         with self._trace.stage("final-rank", inputs=ranking.found) as stage:
-            ranking = replace(ranking, relevance=self._find_relevance(ranking))
+            ranking = ranking._replace(relevance=self._find_relevance(ranking))
             shown = finish_results(self._setting.work, ranking, self._request, self._in_view, self._options)
             stage.outputs = len(shown.hits)
             stage.detail |= {"passages_dropped": shown.fitted.dropped, "tokens_over_budget": shown.fitted.overrun}
@@ -173,7 +178,7 @@ class Pipeline:
         ranking = self._apply_trust(ranking, memories, reach.passes)
         # Trust may have put a program's note at the very end.
         last = split_deprecated(ranking.order, self._is_deprecated)
-        return replace(ranking, order=last.current + last.deprecated)
+        return ranking._replace(order=last.current + last.deprecated)
 
     def _gather(self, reach: Reach, plan: SearchPlan) -> Candidates:
         channels = self._channels(plan)
@@ -262,7 +267,7 @@ class Pipeline:
             # The boosts themselves are for explanations.
             said = booster.boosts(row) if explain else ()
             factor = combine_boosts(said, bound) if explain else booster.find_factor(row)
-            done.append(Ranked(memory, row, said, factor))
+            done.append(_new_ranked((memory, row, said, factor, *_NOT_MOVED)))
             if self._is_deprecated(row):
                 # It takes none of the first places.
                 continue
@@ -401,7 +406,7 @@ class Pipeline:
         known = {place.row.memory_id: place for place in ranking.order} | raising.found
         first = [known[memory_id]._replace(step=step) for memory_id, step in steps.items()]
         rest = [place for place in ranking.order if place.row.memory_id not in steps]
-        return replace(ranking, order=(*first, *rest), rows=ranking.rows.join(Rows(raising.rows)))
+        return ranking._replace(order=(*first, *rest), rows=ranking.rows.join(Rows(raising.rows)))
 
     def _find_chains(self) -> list[Chain]:
         work, at = self._setting.work, self._request.filters.as_of
@@ -436,10 +441,10 @@ class Pipeline:
             stage.outputs = len(first)
             stage.detail["moved"] = len(arranged.moves)
         if not arranged.moves:
-            return replace(ranking, facts=facts)
+            return ranking._replace(facts=facts)
         known = {place.row.memory_id: place for place in first}
         moved = [known[memory_id]._replace(current_fact=arranged.moves.get(memory_id)) for memory_id in arranged.order]
-        return replace(ranking, order=(*moved, *ranking.order[len(first) :]), facts=facts)
+        return ranking._replace(order=(*moved, *ranking.order[len(first) :]), facts=facts)
 
     def _apply_trust(
         self, ranking: Ranking, memories: AggregatedMemories, passes: Callable[[Candidate], bool]
@@ -452,7 +457,7 @@ class Pipeline:
             found = self._guard.run("trust", work, lambda: look_up(work, ids[: shown + BEYOND]))
             opposed = [] if found is None else self._find_opposed(found, ranking)
             if found is None or not opposed or not self._is_enabled("trust_ranking"):
-                return ranking if found is None else replace(ranking, contradictions=found)
+                return ranking if found is None else ranking._replace(contradictions=found)
             rows = ranking.rows
             current = [memory for memory in memories if not self._is_deprecated(rows[memory.best.number])]
             raising = RaisedNotes(work, ranking, current, lambda row: passes(row) and not self._is_deprecated(row))
@@ -461,12 +466,15 @@ class Pipeline:
             order = [known[memory_id]._replace(trust=arranged.moves.get(memory_id)) for memory_id in arranged.order]
             stage.outputs = len(order)
             stage.detail["moved"] = len(arranged.moves)
-            return replace(ranking, order=order, rows=rows.join(Rows(raising.rows)), contradictions=found)
+            return ranking._replace(order=order, rows=rows.join(Rows(raising.rows)), contradictions=found)
 
     def _find_opposed(self, found: Contradictions, ranking: Ranking) -> list[Opposed]:
         """Return the pairs that the rule applies to; a person's note that is deprecated outranks nothing."""
+        pairs = found.find_opposed()
+        if not pairs:
+            return []
         last = {place.row.memory_id for place in ranking.order if self._is_deprecated(place.row)}
-        return [pair for pair in found.find_opposed() if pair.person_id not in last]
+        return [pair for pair in pairs if pair.person_id not in last]
 
     def _find_relevance(self, ranking: Ranking) -> Mapping[str, Relevance]:
         """The relevance of every result that may be shown; empty where it is not known."""

@@ -13,9 +13,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from operator import attrgetter
+from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -93,8 +94,7 @@ COMPARED = "compared"
 """In the details of the stage `filter`: how many passages stand in the list of each channel that it did not find."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Ranking:
+class Ranking(NamedTuple):
     """Memories, best first, and what made their scores."""
 
     order: Sequence[Ranked]
@@ -103,17 +103,17 @@ class Ranking:
     """How many there are in all."""
     lists: Mapping[Channel, Offer]
     """What was fused."""
-    compared: Mapping[Channel, Collection[int]] = field(default_factory=dict)
-    """Passages in the list of a channel that it did not find: others did, and they were compared."""
     rows: Rows
     """By passage."""
     rules: Rules
+    compared: Mapping[Channel, Collection[int]] = MappingProxyType({})
+    """Passages in the list of a channel that it did not find: others did, and they were compared."""
     below_threshold: int = 0
     """How many the cross-encoder scored below the threshold; they are not in `order` and not in `found`."""
     contradictions: Contradictions = NONE
     facts: Sequence[ServedFact] = ()
     """What the first results state."""
-    relevance: Mapping[str, Relevance] = field(default_factory=dict)
+    relevance: Mapping[str, Relevance] = MappingProxyType({})
     """Of the memories that may be shown, by id; empty: not known for this search."""
 
     def score(self, ranked: Ranked) -> float:
@@ -387,7 +387,7 @@ def finish_results(
 ) -> Shown:
     """The hits of a ranking; `in_view` has the memories that the session need not be given again."""
     picked = _pick(ranking, request, in_view, options)
-    passages = [passage for ranked in picked.fresh for passage in _pick_passages(ranked)]
+    passages = [passage.number for ranked in picked.fresh for passage in ranked.memory.ranked[:PASSAGES]]
     shown = work.passages.read_shown([*passages, *(ranked.memory.best.number for ranked in picked.held)])
     picked_ids = {ranked.row.memory_id for ranked in picked.fresh}
     facts = [fact for fact in ranking.facts if fact.memory_id in picked_ids]
@@ -552,6 +552,17 @@ class _HitMaking:
 
 def _channels(one: Ranked, compared: Mapping[Channel, Collection[int]]) -> tuple[Channel, ...]:
     """Which channels found any of its passages."""
+    passages = one.memory.ranked
+    if len(passages) == 1:
+        # As for most; its ballots are in the order of the channels.
+        number = passages[0].number
+        return tuple(
+            [
+                ballot[0]
+                for ballot in passages[0].ballots
+                if ballot[0] not in compared or number not in compared[ballot[0]]
+            ]
+        )
     found = {
         channel
         for passage in one.memory.ranked

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -248,15 +247,17 @@ def contributions(
     hits: Sequence[Hit], lists: Lists, compared: Compared = MappingProxyType({})
 ) -> dict[str, dict[str, int]]:
     """For each channel that ran: how many candidates it had, how many of the hits it found, how many it alone found."""
-    found = Counter([channel for hit in hits for channel in hit.channels])
-    alone = Counter([hit.channels[0] for hit in hits if len(hit.channels) == 1])
-    own = {channel: len(offered) for channel, offered in lists.items()}
-    for channel in own.keys() & compared.keys():
-        own[channel] -= sum(map(compared[channel].__contains__, map(_NUMBER, lists[channel])))
-    return {
-        channel.value: {"alone": alone[channel], "candidates": own[channel], "found": found[channel]}
-        for channel in sorted(lists)
-    }
+    told = {channel: {"alone": 0, "candidates": len(lists[channel]), "found": 0} for channel in sorted(lists)}
+    for channel in told.keys() & compared.keys():
+        told[channel]["candidates"] -= sum(map(compared[channel].__contains__, map(_NUMBER, lists[channel])))
+    for hit in hits:
+        channels = hit.channels
+        for channel in channels:
+            if channel in told:
+                told[channel]["found"] += 1
+        if len(channels) == 1 and channels[0] in told:
+            told[channels[0]]["alone"] += 1
+    return {channel.value: counts for channel, counts in told.items()}
 
 
 def _weights(method: FusionMethod, weights: Mapping[str, float], rrf_k: int) -> dict[str, Any]:

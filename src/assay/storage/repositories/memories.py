@@ -527,6 +527,9 @@ class Edges(Repository):
         paths: dict[str, tuple[str, ...]] = {memory_id: (memory_id,) for memory_id in memory_ids}
         known, kept = set(strengths), list[tuple[str, str, int, float, tuple[str, ...]]]()
         for hop in range(1, hops + 1):
+            if len(kept) >= limit and _strongest_first(kept)[limit - 1][3] > DECAY * max(strengths.values()):
+                # No edge is stronger than 1, so that nothing behind this hop can be among the strongest.
+                break
             ways = self._step_from(strengths, paths, known)
             known |= ways.strengths.keys()
             # What is not among the strongest of its hop is not among those of all hops either.
