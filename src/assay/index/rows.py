@@ -16,13 +16,15 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from assay.index.base import Row
-from assay.index.columns import NEVER, REMOVED, TIER_NAMES, Fact, Mask, Whole, find, read_confidences, read_ids
+from assay.index.columns import NEVER, REMOVED, TIER_NAMES, TIERS, Fact, Mask, Whole, find, read_confidences, read_ids
 from assay.index.state import State
+from assay.records import Tier
 from assay.storage import Candidate, CandidateMemory
 
 # --- Columns of some passages in one state of the index ---
 
 _SECOND = 1_000_000
+_DEPRECATED = TIERS[str(Tier.DEPRECATED)]
 _NUMBER, _FOLDER, _TIER = int(Fact.NUMBER), int(Fact.FOLDER), int(Fact.TIER)
 _VALID_FROM, _SUPERSEDED, _UPDATED = int(Fact.VALID_FROM), int(Fact.SUPERSEDED), int(Fact.UPDATED)
 _CONTEXT_TYPE, _ENTITY_TYPE, _LEARNED = int(Fact.CONTEXT_TYPE), int(Fact.ENTITY_TYPE), int(Fact.LEARNED)
@@ -156,6 +158,7 @@ class Rows(Mapping[int, Candidate]):
         "_learners",
         "_made",
         "_superseded",
+        "has_deprecated",
         "highest_confidence",
         "memory_ids",
         "memory_numbers",
@@ -176,6 +179,8 @@ class Rows(Mapping[int, Candidate]):
         self._learners = {row.number for row in made if row.memory.has_learned} if made else set()
         self.highest_confidence = max([row.memory.confidence for row in made]) if made else 0.0
         """No memory here has a higher one."""
+        self.has_deprecated = Tier.DEPRECATED.value in {row.memory.tier for row in made}
+        """Whether a memory here may be deprecated; False: none is."""
 
     @classmethod
     def of(cls, columns: RowColumns) -> Self:
@@ -189,6 +194,7 @@ class Rows(Mapping[int, Candidate]):
         rows._superseded = columns.find_numbers(columns.facts[Fact.SUPERSEDED] != NEVER)
         rows._learners = columns.find_numbers(columns.facts[Fact.LEARNED] != 0)
         rows.highest_confidence = max(columns.confidences, default=0.0)
+        rows.has_deprecated = bool((columns.facts[Fact.TIER] == _DEPRECATED).any())
         return rows
 
     def join(self, other: Rows) -> Rows:
@@ -204,6 +210,7 @@ class Rows(Mapping[int, Candidate]):
         joined._superseded = self._superseded | other._superseded
         joined._learners = self._learners | other._learners
         joined.highest_confidence = max(self.highest_confidence, other.highest_confidence)
+        joined.has_deprecated = self.has_deprecated or other.has_deprecated
         return joined
 
     def extend(self, other: Rows) -> None:
@@ -217,6 +224,7 @@ class Rows(Mapping[int, Candidate]):
         self._superseded |= other._superseded
         self._learners |= other._learners
         self.highest_confidence = max(self.highest_confidence, other.highest_confidence)
+        self.has_deprecated = self.has_deprecated or other.has_deprecated
 
     def keep_current(self) -> Rows:
         """Those whose memory nothing has superseded."""
@@ -237,6 +245,7 @@ class Rows(Mapping[int, Candidate]):
         kept._superseded = self._superseded - left_out
         kept._learners = self._learners - left_out
         kept.highest_confidence = self.highest_confidence
+        kept.has_deprecated = self.has_deprecated
         return kept
 
     def find_learners(self, numbers: Iterable[int]) -> set[str]:

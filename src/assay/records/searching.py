@@ -585,7 +585,7 @@ class SearchResult:
     @property
     def ids(self) -> tuple[str, ...]:
         """The memories found, best first."""
-        return tuple(hit.memory_id for hit in self.hits)
+        return tuple([hit.memory_id for hit in self.hits])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

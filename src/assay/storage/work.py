@@ -68,20 +68,21 @@ class Work:
 
     def __init__(self, connection: Connection, scope: Scope, clock: Clock) -> None:
         self._bound = Bound(connection=connection, scope=scope, clock=clock, driver=driver_of(connection))
+        self.needs_savepoints = self._bound.driver is None
+        """Whether a failed statement ends the transaction unless a savepoint was opened before it."""
 
     @property
     def scope(self) -> Scope:
         """The tenant and principal of these rows."""
         return self._bound.scope
 
+    def is_of(self, connection: Connection, scope: Scope) -> bool:
+        """Whether it reads through this connection in this scope."""
+        return self._bound.connection is connection and self._bound.scope == scope
+
     def now(self) -> datetime:
         """The moment by the store's clock."""
         return self._bound.clock.now()
-
-    @property
-    def needs_savepoints(self) -> bool:
-        """Whether a failed statement ends the transaction unless a savepoint was opened before it."""
-        return self._bound.driver is None
 
     def open_savepoint(self) -> AbstractContextManager[object]:
         """Open a savepoint, so that a statement which fails inside leaves this unit of work usable."""

@@ -464,7 +464,8 @@ class Gathering:
 
     def gather(self, channels: Sequence[Channel], *, full_text_stands_in: bool = False) -> Candidates:
         """Ask these channels, passages before memories; `full_text_stands_in`: ask `fts5` too if `bm25` fails."""
-        asked = [entry for channel in in_channel_order(channels) if (entry := CHANNELS.find(channel.value)) is not None]
+        known = CHANNELS.all()
+        asked = [known[channel.value].entry for channel in in_channel_order(channels) if channel.value in known]
         for entry in asked:
             if entry.of_passages is not None:
                 self._run(entry.channel, partial(entry.of_passages, self._ask))

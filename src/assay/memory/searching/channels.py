@@ -17,6 +17,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import compress, islice
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeVar
@@ -453,6 +454,9 @@ class GraphNeighbour(NamedTuple):
     hops: int
 
 
+_new_neighbour: Callable[[tuple[str, float, float, int]], GraphNeighbour] = partial(tuple.__new__, GraphNeighbour)
+
+
 def search_graph(work: Work, seeds: Mapping[str, float]) -> list[GraphNeighbour]:
     """The neighbours of seeds, best first, ties by id. Each seed has its score, above 0."""
     if not seeds:
@@ -461,7 +465,7 @@ def search_graph(work: Work, seeds: Mapping[str, float]) -> list[GraphNeighbour]
     shares = {seed: score / best_seed for seed, score in seeds.items()}
     reached = work.edges.around(list(seeds), hops=GRAPH_HOPS, limit=MOST_NEIGHBOURS)
     found = [
-        GraphNeighbour(memory_id, strength * shares[seed], strength, hops)
+        _new_neighbour((memory_id, strength * shares[seed], strength, hops))
         for memory_id, seed, hops, strength, _ in reached
     ]
     found.sort(key=itemgetter(0))

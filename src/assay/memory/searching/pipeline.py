@@ -31,7 +31,7 @@ from assay.memory.searching.query import ParsedQuery, parse
 from assay.memory.searching.raised_notes import RaisedNotes
 from assay.memory.searching.relevance import FoundResult, Relevance, find_relevance, fitted_embedder, read_query
 from assay.memory.searching.results import COMPARED, Ranked, Ranking, Rules, Shown, finish_results, mmr, rerank_with
-from assay.memory.searching.tiers import IsDeprecated, is_deprecated, is_never_deprecated, split_deprecated
+from assay.memory.searching.tiers import IsDeprecated, Split, is_deprecated, is_never_deprecated, split_deprecated
 from assay.memory.searching.trace import Guard, Trace
 from assay.memory.searching.trust import BEYOND, Contradictions, Opposed, arrange, look_up
 from assay.memory.sessions import History, Turn
@@ -111,6 +111,7 @@ class Pipeline:
     def __init__(self, asked: Asked, setting: Setting, trace: Trace, guard: Guard) -> None:
         self._asked = asked
         self._request = asked.request
+        self._identity = asked.identity
         self._setting = setting
         self._options = setting.options
         self._trace = trace
@@ -160,7 +161,8 @@ class Pipeline:
             )
             stage.outputs = len(memories)
         memories.drop_scoreless()
-        split = split_deprecated(self._boost(memories, rows, found, plan), self._is_deprecated)
+        boosted = self._boost(memories, rows, found, plan)
+        split = split_deprecated(boosted, self._is_deprecated) if rows.has_deprecated else Split(boosted, [])
         # Deprecated results are not reranked: a copy that replaced one must not be spread away from it.
         reranked = self._rerank(split.current, len(memories), plan)
         ranking = Ranking(
@@ -176,6 +178,8 @@ class Pipeline:
             ranking = self._follow_facts(ranking, memories, reach.passes)
         ranking = self._put_current_first(ranking)
         ranking = self._apply_trust(ranking, memories, reach.passes)
+        if not ranking.rows.has_deprecated:
+            return ranking
         # Trust may have put a program's note at the very end.
         last = split_deprecated(ranking.order, self._is_deprecated)
         return ranking._replace(order=last.current + last.deprecated)
@@ -259,6 +263,7 @@ class Pipeline:
         best: list[float] = []
         done: list[Ranked] = []
         most, explain, bound = booster.most(), self._request.explain, self._options.boost_bound
+        may_be_deprecated = rows.has_deprecated
         for memory in memories:
             score = memory.score
             if len(best) == places and score * most < best[0]:
@@ -268,7 +273,7 @@ class Pipeline:
             said = booster.boosts(row) if explain else ()
             factor = combine_boosts(said, bound) if explain else booster.find_factor(row)
             done.append(_new_ranked((memory, row, said, factor, *_NOT_MOVED)))
-            if self._is_deprecated(row):
+            if may_be_deprecated and self._is_deprecated(row):
                 # It takes none of the first places.
                 continue
             (heapq.heappush if len(best) < places else heapq.heappushpop)(best, score * factor)
@@ -321,7 +326,7 @@ class Pipeline:
         first = memories[: options.named_depth]
 
         def find() -> Mapping[int, NamedBy]:
-            numbers = [memory.best.number for memory in first]
+            numbers = memories.best_passages[: options.named_depth]
             lines = work.passages.words(numbers) if view is None else view.words(numbers)
             return find_named(first, lines, self._says_nothing, options.named_seeds)
 
@@ -498,10 +503,10 @@ class Pipeline:
         )
         # As for the relevance cut, a deprecated result that scores best must not make current ones irrelevant.
         current = [place for place in places if place.served_last_from is None] or places
-        best = max(place.worth for place in current)
+        best = max([place.worth for place in current])
         found = [FoundResult(place.memory, place.worth / best if best else 0.0) for place in places]
-        lines = view.words([place.memory.best.number for place in places])
-        return dict(zip((place.row.memory_id for place in places), find_relevance(found, query, lines), strict=True))
+        lines = view.words([place.memory.ranked[0].number for place in places])
+        return dict(zip([place.row.memory_id for place in places], find_relevance(found, query, lines), strict=True))
 
     def _widen(self, ranking: Ranking, reach: Reach) -> tuple[Ranking, Reach, str | None]:
         """Return the ranking, or a wider one if it has too few results."""
@@ -571,7 +576,7 @@ class Pipeline:
         return is_deprecated if self._is_enabled("tier_boost") else is_never_deprecated
 
     def _is_enabled(self, flag: str) -> bool:
-        return flag not in self._request.without and self._setting.states.enabled(flag, self._asked.identity)
+        return flag not in self._request.without and self._setting.states.enabled(flag, self._identity)
 
     @cached_property
     def _in_view(self) -> Mapping[str, str]:

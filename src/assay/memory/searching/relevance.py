@@ -184,7 +184,8 @@ def find_relevance(found: Sequence[FoundResult], query: QueryEvidence, lines: Ma
 def _clues(entry: FoundResult, query: QueryEvidence, title: Sequence[str], there: set[str]) -> dict[str, float]:
     """The clues of one result: the stems of its title, and the stems in its passage that may be the query's."""
     about = {stem for stem in title if len(stem) > 1} - FRAMING
-    covered = math.fsum([query.stems[stem] for stem in query.stems.keys() & there])
+    stems = query.stems
+    covered = math.fsum([stems[stem] for stem in stems.keys() & there])
     cosine, trigger = _find_votes(entry.result)
     clues = {
         BEST_SHARE: math.log(max(entry.share, LEAST_SHARE)),

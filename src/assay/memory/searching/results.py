@@ -285,7 +285,7 @@ def fit_budget(
 
     `best_first` gives positions by memory id; a memory that is not in it has its passages taken in document order.
     """
-    total = sum(hit.tokens for hit in hits)
+    total = sum([passage.tokens for hit in hits for passage in hit.passages])
     if token_budget is None or total <= token_budget:
         return Fitted(tuple(hits), total, dropped=0, overrun=0)
     taken, tokens = _take_passages(hits, token_budget, best_first or {})
@@ -354,6 +354,7 @@ def explain_hit(one: Ranked, ranking: Ranking) -> Explanation:
 # above the relevance cut: holding something back never brings up something worse.
 
 _POSITION = attrgetter("position")
+_TIERS = {tier.value: tier for tier in Tier}
 PASSAGES = 3
 """A hit shows its best ones, in document order; its explanation counts them all."""
 
@@ -396,11 +397,12 @@ def finish_results(
     hits = [making.make(place, ranked) for place, ranked in enumerate(picked.fresh, start=1)]
     budget = _budget(request)
     fitted = fit_budget(hits, budget, best_first=None if budget is None else _best_first(picked.fresh, ranking))
-    unboosted = {ranked.row.memory_id: ranking.score_without_boosts(ranked) for ranked in picked.fresh}
+    scale = ranking.rules.ceiling
+    unboosted = {ranked.row.memory_id: to_result_score(ranked.memory.score, ceiling=scale) for ranked in picked.fresh}
     held_back = tuple(_make_held_back(ranked, ranking, shown, in_view) for ranked in picked.held)
     return Shown(
         hits=fitted.kept,
-        unboosted=tuple(unboosted[hit.memory_id] for hit in fitted.kept),
+        unboosted=tuple([unboosted[hit.memory_id] for hit in fitted.kept]),
         fitted=fitted,
         held_back=held_back,
         tokens_saved=sum(held.tokens for held in held_back),
@@ -517,11 +519,11 @@ class _HitMaking:
             score=ranking.score(one),
             title=told.title,
             passages=self._passages(one),
-            best_position=ranking.rows[best].position,
-            tier=Tier(memory.tier),
+            best_position=one.row.position,
+            tier=_TIERS[memory.tier],
             folder=memory.folder,
             rel_path=told.rel_path,
-            tags=tuple(told.tags),
+            tags=tuple(told.tags) if told.stored_tags != "[]" else (),
             channels=_channels(one, ranking.compared),
             updated_at=told.updated_at,
             superseded_at=told.superseded_at,
@@ -534,9 +536,15 @@ class _HitMaking:
         )
 
     def _passages(self, one: Ranked) -> tuple[HitPassage, ...]:
-        rows = [self._ranking.rows[number] for number in _pick_passages(one)]
-        if len(rows) > 1:
-            rows.sort(key=_POSITION)
+        ranked = one.memory.ranked
+        if len(ranked) == 1:
+            # As for most.
+            row, told = one.row, self._shown[ranked[0].number]
+            heading_path = told.heading_path
+            return (
+                HitPassage(position=row.position, text=told.text, heading_path=heading_path, tokens=row.token_count),
+            )
+        rows = sorted([self._ranking.rows[number] for number in _pick_passages(one)], key=_POSITION)
         return tuple(
             [
                 HitPassage(

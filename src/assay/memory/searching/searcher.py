@@ -154,15 +154,16 @@ class Circumstances:
 def make_telemetry(trace: Trace, hits: Sequence[Hit], unboosted: Sequence[float], around: Circumstances) -> Telemetry:
     """How the search went. `unboosted` has the score of each hit before its boosts."""
     scores = [hit.score for hit in hits]
+    spent = trace.sum_by_name()
     total = trace.elapsed_ms()
     mean = math.fsum(scores) / len(scores) if scores else None
     return Telemetry(
         total_latency_ms=total,
         embedding_latency_ms=around.embedding_ms,
-        candidate_latency_ms=trace.total_ms("candidate") + trace.total_ms("filter"),
-        fusion_latency_ms=trace.total_ms("fusion") + trace.total_ms("aggregate"),
-        rerank_latency_ms=trace.total_ms("rerank"),
-        boost_latency_ms=trace.total_ms("boost"),
+        candidate_latency_ms=spent["candidate"] + spent["filter"],
+        fusion_latency_ms=spent["fusion"] + spent["aggregate"],
+        rerank_latency_ms=spent["rerank"],
+        boost_latency_ms=spent["boost"],
         selected_mode=around.choice.mode,
         mode_override_applied=around.choice.overridden,
         pressure_level=around.pressure.level,
@@ -182,7 +183,7 @@ def make_telemetry(trace: Trace, hits: Sequence[Hit], unboosted: Sequence[float]
 def _mean_change(after: Sequence[float], before: Sequence[float]) -> float | None:
     if not after:
         return None
-    return math.fsum(value - other for value, other in zip(after, before, strict=True)) / len(after)
+    return math.fsum([value - other for value, other in zip(after, before, strict=True)]) / len(after)
 
 
 # --- The entry of a search in the query log ---

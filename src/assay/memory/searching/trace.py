@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -85,6 +85,13 @@ class Trace:
     def total_ms(self, name: str) -> float:
         """In all stages of that name together."""
         return sum(stage.duration_ms for stage in self._stages if stage.name == name)
+
+    def sum_by_name(self) -> defaultdict[str, float]:
+        """The milliseconds of all stages, by their names; 0 for one that did not run."""
+        spent: defaultdict[str, float] = defaultdict(float)
+        for stage in self._stages:
+            spent[stage.name] += stage.duration_ms
+        return spent
 
     def read(self) -> float:
         """The stopwatch, for `since`."""

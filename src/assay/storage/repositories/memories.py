@@ -7,7 +7,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -438,6 +439,10 @@ class Reached(NamedTuple):
     """From the seed to the memory, both included."""
 
 
+_new_reached: Callable[[tuple[str, str, int, float, tuple[str, ...]]], Reached] = partial(tuple.__new__, Reached)
+"""Dozens are made in a search: without the call in Python that a named tuple makes for each."""
+
+
 class _Ways(NamedTuple):
     """The strongest ways to memories that one hop reached, by memory id."""
 
@@ -537,7 +542,7 @@ class Edges(Repository):
             strengths = {far: ways.strengths[far] for far in strongest}
             paths = {far: (*paths[ways.nears[far]], far) for far in strongest}
             kept += [(far, path[0], hop, strengths[far], path) for far, path in paths.items()]
-        return list(map(Reached._make, _strongest_first(kept)[:limit]))
+        return list(map(_new_reached, _strongest_first(kept)[:limit]))
 
     def stances(self, memory_ids: Sequence[str]) -> list[Stance]:
         """What contradicts or supports one of these memories, or is by it; strongest first, each edge once."""
