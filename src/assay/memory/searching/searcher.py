@@ -270,24 +270,21 @@ def _weights(method: FusionMethod, weights: Mapping[str, float], rrf_k: int) -> 
 class OfferedCandidates(ChannelCandidates):
     """What a channel offered, named when somebody reads it: the thread that writes the log, not the search."""
 
-    __slots__ = ("_offered", "_passages")
-    _offered: Sequence[tuple[int, float]]
+    __slots__ = ("_numbers", "_passages")
+    _numbers: tuple[int, ...]
     _passages: PassageNames
 
     def __init__(self, channel: Channel, offered: Sequence[tuple[int, float]], passages: PassageNames) -> None:
         object.__setattr__(self, "channel", channel.value)
-        object.__setattr__(self, "_offered", offered)
+        # Two plain tuples: hundreds of pairs that wait for the writer would be looked at by every garbage collection.
+        object.__setattr__(self, "scores", tuple(map(float, map(_SCORE, offered))))
+        object.__setattr__(self, "_numbers", tuple(map(_NUMBER, offered)))
         object.__setattr__(self, "_passages", passages)
 
     @property
     def ids(self) -> tuple[str, ...]:
         """The passages."""
-        return self._passages.name(map(_NUMBER, self._offered))
-
-    @property
-    def scores(self) -> tuple[float, ...]:
-        """Their scores."""
-        return tuple(map(float, map(_SCORE, self._offered)))
+        return self._passages.name(self._numbers)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ChannelCandidates):
