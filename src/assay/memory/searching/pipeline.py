@@ -100,6 +100,8 @@ class Answer:
     cosines: CosineSpread | None
 
 
+LOOKED_AT = 24
+"""Rows that are made at once: most searches look at a few more, each of which is made when it is looked at."""
 _NOT_MOVED = (None,) * (len(Ranked._fields) - 4)
 _new_ranked: Callable[[tuple[object, ...]], Ranked] = partial(tuple.__new__, Ranked)
 """Dozens are made in a search: without the call in Python that a named tuple makes for each."""
@@ -251,6 +253,7 @@ class Pipeline:
                 options=self._options,
                 now=self._asked.now,
             )
+            rows.make_rows(memories.best_passages[:LOOKED_AT])
             boosted = self._boost_from_top(memories, rows, booster, self._places_that_count(plan))
             worths = [place.memory.score * place.factor for place in boosted]
             stage.outputs = len(boosted)
