@@ -166,3 +166,45 @@ def test_rows_know_the_highest_confidence(store: Store, scope: Scope, open_index
         assert Rows(work.passages.candidates([1, 2])).highest_confidence == 0.75
     assert low.join(high).highest_confidence == 0.75
     assert low.join(high).keep(lambda row: True).highest_confidence == 0.75
+
+
+def test_a_view_gives_authors_as_they_are_in_its_snapshot(store: Store, scope: Scope, open_indexes: Opening) -> None:
+    save(store, scope, saved("m_1", ["a"]), saved("m_2", ["b"]))
+    indexes = open_indexes()
+    with store.reading(scope) as older:
+        before = indexes.view(older).authors_of(["m_1", "m_2", "m_none"])
+        assert before == older.memories.authors_of(["m_1", "m_2"])
+        assert indexes.view(older).authors_of(["m_2", "m_1"]) == before, "kept"
+        with store.writing(scope) as work:
+            work.memories.update(replace(work.memories.get("m_1"), superseded_at=START + timedelta(days=1)))
+        with store.reading(scope) as newer:
+            assert not indexes.view(newer).authors_of(["m_1"])["m_1"].is_current
+        assert indexes.view(older).authors_of(["m_1", "m_2"]) == before, "a snapshot sees no later change"
+
+
+def test_rows_of_others_can_be_added(store: Store, scope: Scope, open_indexes: Opening) -> None:
+    save(store, scope, saved("m_1", ["a", "b"]), saved("m_2", ["c"]))
+    with store.reading(scope) as work:
+        view = open_indexes().view(work)
+        whole, rows = view.rows([1, 2, 3]), view.rows([1])
+        kept = rows.keep(lambda _: False)
+        rows.extend(view.rows([2, 3]))
+        rows.make_rows([3, 1])
+        assert dict(rows) == dict(whole)
+        assert (rows.memory_ids, rows.positions) == (whole.memory_ids, whole.positions)
+        assert not kept, "what was left out stays out"
+        assert not rows.has_deprecated
+
+
+def test_rows_know_whether_one_may_be_deprecated(store: Store, scope: Scope, open_indexes: Opening) -> None:
+    save(store, scope, saved("m_1", ["a"]), saved("m_2", ["b"]))
+    with store.writing(scope) as work:
+        work.memories.update(replace(work.memories.get("m_2"), tier=Tier.DEPRECATED))
+    with store.reading(scope) as work:
+        view = open_indexes().view(work)
+        assert [view.rows([number]).has_deprecated for number in (1, 2)] == [False, True]
+        assert [Rows(work.passages.candidates([number])).has_deprecated for number in (1, 2)] == [False, True]
+        first = view.rows([1])
+        assert first.join(view.rows([2])).has_deprecated
+        first.extend(view.rows([2]))
+        assert first.has_deprecated

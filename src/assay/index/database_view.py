@@ -37,7 +37,7 @@ from assay.index.scoring import (
 )
 from assay.index.view import SAMPLED, SPARE, check_model, compare_stored, measure_spread
 from assay.records import CosineSpread, Filters, LogPosition
-from assay.storage import Work
+from assay.storage import Authorship, Work
 from assay.storage.repositories.passage_filters import PassageFilter
 from assay.storage.repositories.stems import StemQuery, StemScores, StemTotals
 from assay.text.terms import stems_of
@@ -141,6 +141,10 @@ class DatabaseView:
     def words(self, numbers: Sequence[int]) -> dict[int, str]:
         """The analysed words of these passages (`AnalysedPassage.lines`); a number that is gone is left out."""
         return self._work.passages.words(numbers)
+
+    def authors_of(self, memory_ids: Collection[str]) -> dict[str, Authorship]:
+        """Who wrote these memories; an id that is not there is absent."""
+        return self._work.memories.authors_of(memory_ids)
 
     def document_frequency(self, stem: str) -> int:
         """How many passages hold a stem."""

@@ -19,7 +19,7 @@ from assay.index.options import Folded, IndexStatus, Recall
 from assay.index.rows import Rows
 from assay.index.scoring import Found, Query
 from assay.records import CosineSpread, Filters, LogPosition, Scope
-from assay.storage import Work
+from assay.storage import Authorship, Work
 
 
 class FolderSize(NamedTuple):
@@ -66,6 +66,10 @@ class SearchView(Protocol):
 
     def words(self, numbers: Sequence[int]) -> dict[int, str]:
         """The analysed words of these passages (`AnalysedPassage.lines`); a number that is gone is left out."""
+        ...
+
+    def authors_of(self, memory_ids: Collection[str]) -> dict[str, Authorship]:
+        """Who wrote these memories; an id that is not there is absent."""
         ...
 
     def document_frequency(self, stem: str) -> int:

@@ -20,6 +20,7 @@ from assay.index.scoring import MeasuredVectors, idf
 from assay.index.tail import Passage, Reader, Tail, TailView
 from assay.index.vectors import PassingRows
 from assay.records import Change, Filters, LogPosition, RowKind
+from assay.storage import Authorship
 
 # --- What searches have read of passages, kept until the change log names them ---
 #
@@ -137,6 +138,8 @@ class State:
         default_factory=dict, repr=False, compare=False
     )
     """The terms that were weighed last, and their weights."""
+    authors: dict[str, Authorship] = field(default_factory=dict, repr=False, compare=False)
+    """Who wrote memories, by their ids, as far as searches asked; views fill it."""
     samples: dict[Allowed | None, MeasuredVectors] = field(default_factory=dict, repr=False, compare=False)
     """Even samples of the vectors that pass a filter, by filter; views fill it."""
 

@@ -32,13 +32,15 @@ from assay.index.scoring import (
 from assay.index.state import Allowed, State
 from assay.index.vectors import PassingRows
 from assay.records import CosineSpread, Filters, LogPosition
-from assay.storage import Work
+from assay.storage import Authorship, Work
 from assay.text.terms import stems_of
 
 SPARE = 50
 """Extra passages read from the database, so that equal scores can be put in order."""
 SAMPLED = 1_000
 """Passages compared to know the spread of a query's cosines: the mean of so many is exact to a hundredth."""
+AUTHORS_KEPT = 50_000
+"""Authors of memories that one state keeps."""
 _NONE = Scored(np.zeros(0, np.int64), np.zeros(0))
 SAMPLES_KEPT = 4
 """Samples that one state keeps, for the filters that are asked with: 1,000 vectors are 1.5 MB."""
@@ -99,6 +101,20 @@ class View:
         if missing := [number for number in numbers if number not in found]:
             read = self._work.passages.words(missing)
             kept.add_words(read, self._standing)
+            found |= read
+        return found
+
+    def authors_of(self, memory_ids: Collection[str]) -> dict[str, Authorship]:
+        """Who wrote these memories; an id that is not there is absent."""
+        if self._standing != self._state.position:
+            return self._work.memories.authors_of(memory_ids)
+        authors = self._state.authors
+        found = {memory_id: known for memory_id in memory_ids if (known := authors.get(memory_id)) is not None}
+        if missing := [memory_id for memory_id in memory_ids if memory_id not in found]:
+            read = self._work.memories.authors_of(missing)
+            if len(authors) + len(read) > AUTHORS_KEPT:
+                authors.clear()
+            authors.update(read)
             found |= read
         return found
 

@@ -458,11 +458,12 @@ class Pipeline:
         self, ranking: Ranking, memories: AggregatedMemories, passes: Callable[[Candidate], bool]
     ) -> Ranking:
         """Add contradictions to the ranking, and put no program's note above a person's note that it contradicts."""
-        work, ids = self._setting.work, [place.row.memory_id for place in ranking.order]
+        work, view = self._setting.work, self._setting.view
+        ids = [place.row.memory_id for place in ranking.order]
         with self._trace.stage("trust", inputs=len(ids)) as stage:
             stage.outputs = len(ids)
             shown = self._request.k + len(self._in_view)
-            found = self._guard.run("trust", work, lambda: look_up(work, ids[: shown + BEYOND]))
+            found = self._guard.run("trust", work, lambda: look_up(work, ids[: shown + BEYOND], view))
             opposed = [] if found is None else self._find_opposed(found, ranking)
             if found is None or not opposed or not self._is_enabled("trust_ranking"):
                 return ranking if found is None else ranking._replace(contradictions=found)
