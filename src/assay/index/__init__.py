@@ -25,7 +25,7 @@ from assay.index.indexes import Indexes
 from assay.index.options import Folded, IndexOptions, IndexStatus, Recall
 from assay.index.protocol import AllowedPassages, FolderSize, SearchIndexes, SearchView
 from assay.index.rows import PassageNames, Rows
-from assay.index.scoring import Found
+from assay.index.scoring import Found, FoundPassages, join_found, numbers_of, scores_of
 from assay.index.state import Allowed
 from assay.index.view import View
 
@@ -36,6 +36,7 @@ __all__ = [
     "Folded",
     "FolderSize",
     "Found",
+    "FoundPassages",
     "IndexOptions",
     "IndexStatus",
     "Indexes",
@@ -46,4 +47,7 @@ __all__ = [
     "SearchView",
     "View",
     "default_folder",
+    "join_found",
+    "numbers_of",
+    "scores_of",
 ]

@@ -8,9 +8,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +31,52 @@ class Found(NamedTuple):
     score: float
 
 
-_found: Callable[[tuple[int, float]], Found] = partial(tuple.__new__, Found)
-"""Hundreds are made in a search: without a call in Python for each."""
+class FoundPassages(Sequence[Found]):
+    """Passages, best first, as two columns: a search finds hundreds of them and looks at few one by one."""
+
+    __slots__ = ("numbers", "scores")
+
+    def __init__(self, numbers: list[int], scores: list[float]) -> None:
+        self.numbers = numbers
+        self.scores = scores
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __iter__(self) -> Iterator[Found]:
+        return map(Found, self.numbers, self.scores)
+
+    @overload
+    def __getitem__(self, place: int) -> Found: ...
+    @overload
+    def __getitem__(self, place: slice) -> FoundPassages: ...
+    def __getitem__(self, place: int | slice) -> Found | FoundPassages:
+        if isinstance(place, slice):
+            return FoundPassages(self.numbers[place], self.scores[place])
+        return Found(self.numbers[place], self.scores[place])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # as of every list
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+
+def numbers_of(found: Sequence[tuple[int, float]]) -> list[int]:
+    """The numbers of passages that were found."""
+    return found.numbers if isinstance(found, FoundPassages) else [number for number, _ in found]
+
+
+def scores_of(found: Sequence[tuple[int, float]]) -> list[float]:
+    """Their scores."""
+    return found.scores if isinstance(found, FoundPassages) else [score for _, score in found]
+
+
+def join_found(first: Sequence[tuple[int, float]], others: Sequence[tuple[int, float]]) -> FoundPassages:
+    """The passages of one list, and those of another behind them."""
+    return FoundPassages(numbers_of(first) + numbers_of(others), scores_of(first) + scores_of(others))
 
 
 class Scored(NamedTuple):
@@ -43,10 +86,10 @@ class Scored(NamedTuple):
     scores: Scores
 
 
-def best(parts: Sequence[Scored], limit: int, *, digits: int) -> list[Found]:
+def best(parts: Sequence[Scored], limit: int, *, digits: int) -> FoundPassages:
     """The best of all parts together."""
     if not parts:
-        return []
+        return FoundPassages([], [])
     numbers, scores = parts[0]
     if len(parts) > 1:
         numbers = np.concatenate([part.numbers for part in parts])
@@ -56,7 +99,7 @@ def best(parts: Sequence[Scored], limit: int, *, digits: int) -> list[Found]:
     if not real.all():
         numbers, scores = numbers[real], scores[real]
     order = np.lexsort((numbers, -scores))[:limit]
-    return list(map(_found, zip(numbers[order].tolist(), scores[order].tolist(), strict=True)))
+    return FoundPassages(numbers[order].tolist(), scores[order].tolist())
 
 
 # --- BM25 as tantivy computes it, so that passages of the tail score as they would in the base ---

@@ -144,7 +144,9 @@ class View:
         tail = np.logical_or.reduce([part.tail for part in known])
         return Allowed(base=base, tail=tail, count=int(base.sum()) + int(tail.sum()))
 
-    def lexical(self, terms: Mapping[str, float], *, limit: int, allowed: AllowedPassages | None = None) -> list[Found]:
+    def lexical(
+        self, terms: Mapping[str, float], *, limit: int, allowed: AllowedPassages | None = None
+    ) -> Sequence[Found]:
         """The best passages for weighted stems by BM25."""
         state, passing = self._state, self._state.passing(_own(allowed))
         weights = state.weigh_terms(terms)
@@ -161,7 +163,7 @@ class View:
             parts.append(Scored(state.base.numbers[places], scores))
         return best(parts, limit, digits=SCORE_DIGITS)
 
-    def lexical_of(self, terms: Mapping[str, float], numbers: Sequence[int]) -> list[Found]:
+    def lexical_of(self, terms: Mapping[str, float], numbers: Sequence[int]) -> Sequence[Found]:
         """BM25 of these passages for weighted stems, best first; one that holds none of them is left out."""
         state, weights = self._state, self._state.weigh_terms(terms)
         if not weights or not len(numbers):
@@ -181,7 +183,7 @@ class View:
 
     def nearest(
         self, vector: Query, *, model: str, limit: int, allowed: AllowedPassages | None = None, exact: bool = False
-    ) -> list[Found]:
+    ) -> Sequence[Found]:
         """The passages whose vectors are nearest by cosine, of one model only."""
         self._check_model(model)
         query = round_query(vector)
@@ -196,7 +198,7 @@ class View:
             parts.append(Scored(state.base.numbers[places], scores))
         return best(parts, limit, digits=COSINE_DIGITS)
 
-    def cosines(self, vector: Query, numbers: Sequence[int], *, model: str) -> list[Found]:
+    def cosines(self, vector: Query, numbers: Sequence[int], *, model: str) -> Sequence[Found]:
         """The cosines of these passages, best first; one without a vector of the model is left out."""
         self._check_model(model)
         query, wanted = round_query(vector), np.asarray(numbers, dtype=np.int64)
@@ -312,7 +314,7 @@ class View:
 
     def _nearest_in_database(
         self, query: Query, model: str, limit: int, allowed: Allowed | None, *, exact: bool
-    ) -> list[Found]:
+    ) -> Sequence[Found]:
         total = self.document_count
         exact = exact or total <= self._options.exact_below
         if allowed is None:
@@ -327,7 +329,9 @@ class View:
                 return kept[:limit]
         return self._ask_database(query, model, limit, self.numbers(allowed), exact=True)
 
-    def _ask_database(self, query: Query, model: str, limit: int, numbers: Whole | None, *, exact: bool) -> list[Found]:
+    def _ask_database(
+        self, query: Query, model: str, limit: int, numbers: Whole | None, *, exact: bool
+    ) -> Sequence[Found]:
         listed = None if numbers is None else numbers.tolist()
         # An index of vectors gives equals in no order: with some to spare, those that belong first are among them.
         wanted = limit if exact else limit + SPARE

@@ -15,14 +15,13 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping, 
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from assay.embedding.protocol import Embedder
 from assay.errors import AssayError
-from assay.index import AllowedPassages, Rows, SearchView
+from assay.index import AllowedPassages, Rows, SearchView, join_found, numbers_of
 from assay.memory.searching import channels as graph
 from assay.memory.searching.channels import (
     CHANNELS,
@@ -121,8 +120,6 @@ def _share_of_memories(chosen: Sequence[FolderEvidence], every: Sequence[FolderE
 # it.
 
 Passes = Callable[[Candidate], bool]
-_NUMBER = itemgetter(0)
-"""Of a passage in a list, fused or not."""
 
 
 def passes(filters: Filters, folders: Sequence[str] | None = None, tagged: Collection[int] | None = None) -> Passes:
@@ -150,9 +147,7 @@ def keep_passing(lists: Mapping[Channel, Offer], good: Container[int]) -> dict[C
     """
     passed = good.__contains__
     return {
-        channel: offered
-        if all(map(passed, map(_NUMBER, offered)))
-        else [entry for entry in offered if entry[0] in good]
+        channel: offered if all(map(passed, numbers_of(offered))) else [entry for entry in offered if entry[0] in good]
         for channel, offered in lists.items()
     }
 
@@ -493,7 +488,7 @@ class Gathering:
         lists = self._found.lists
         if self._fusing.method is not FusionMethod.CONVEX or not self._ask.options.compare_found:
             return
-        found = set(chain.from_iterable([map(_NUMBER, offered) for offered in lists.values()]))
+        found = set(chain.from_iterable(map(numbers_of, lists.values())))
         for channel, compare in ((Channel.VECTOR, compare_found), (Channel.BM25, score_found)):
             if (listed := lists.get(channel)) is not None:
                 self._join_compared(channel, listed, partial(compare, self._expanded_ask, listed, found))
@@ -502,8 +497,8 @@ class Gathering:
         begun = self._elapsed_ms()
         compared = self._guard.run(f"comparing for {channel}", self._ask.work, compare)
         if compared:
-            self._found.lists[channel] = listed + compared
-            self._found.compared.setdefault(channel, set()).update(map(_NUMBER, compared))
+            self._found.lists[channel] = join_found(listed, compared)
+            self._found.compared.setdefault(channel, set()).update(numbers_of(compared))
         self._found.timings[channel] += self._elapsed_ms() - begun
 
     def _expand_query(self, fused: FusedPassages[int]) -> bool:

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import BadValue, ChannelUnavailable
-from assay.index import AllowedPassages, SearchView
+from assay.index import AllowedPassages, SearchView, numbers_of
 from assay.memory.learning.policy import DENYLIST
 from assay.memory.searching.options import SearchOptions
 from assay.memory.searching.query import ParsedQuery, expand_query, full_text_query
@@ -198,8 +198,7 @@ def _in_line(words: Sequence[str]) -> str:
 
 # --- `Ask`: what every channel is called with ---
 
-_NUMBER = itemgetter(0)
-Offer = list[tuple[int, float]]
+Offer = Sequence[tuple[int, float]]
 """Numbers of passages with scores on the channel's own scale, best first, ties by number."""
 
 
@@ -258,7 +257,7 @@ def search_vectors(ask: Ask) -> Offer:
         return []
     if view.model != vector.model:
         raise _other_model(ask, view.model, vector.model)
-    return list(view.nearest(vector.values, model=vector.model, limit=_limit_nearest(ask), allowed=ask.allowed))
+    return view.nearest(vector.values, model=vector.model, limit=_limit_nearest(ask), allowed=ask.allowed)
 
 
 def _limit_nearest(ask: Ask) -> int:
@@ -270,10 +269,10 @@ def _limit_nearest(ask: Ask) -> int:
 
 def compare_found(ask: Ask, listed: Offer, found: set[int]) -> Offer:
     """The cosines of passages that other channels found and this one did not list, best first."""
-    vector, others = ask.vector, list(found.difference(map(_NUMBER, listed)))
+    vector, others = ask.vector, list(found.difference(numbers_of(listed)))
     if vector is None or not others:
         return []
-    return list(ask.opened_view().cosines(vector.values, others, model=vector.model))
+    return ask.opened_view().cosines(vector.values, others, model=vector.model)
 
 
 def find_cosine_spread(ask: Ask) -> CosineSpread | None:
@@ -348,15 +347,15 @@ def search_stems(ask: Ask) -> Offer:
     asked = _asked_stems(ask)
     if not asked:
         return []
-    return list(view.lexical(asked, limit=ask.limit, allowed=ask.allowed))
+    return view.lexical(asked, limit=ask.limit, allowed=ask.allowed)
 
 
 def score_found(ask: Ask, listed: Offer, found: set[int]) -> Offer:
     """BM25 of passages that other channels found and this one did not list, best first."""
-    others = list(found.difference(map(_NUMBER, listed)))
+    others = list(found.difference(numbers_of(listed)))
     if not others:
         return []
-    return list(ask.opened_view().lexical_of(_asked_stems(ask), others))
+    return ask.opened_view().lexical_of(_asked_stems(ask), others)
 
 
 def _asked_stems(ask: Ask) -> dict[str, float]:

@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import count, islice, repeat
-from operator import add, itemgetter, mul
+from operator import add, mul
 from types import MappingProxyType
 from typing import Generic, NamedTuple, Protocol, Self, TypeVar, cast, overload
 
 from assay.errors import BadValue
+from assay.index import FoundPassages
 from assay.records import Channel, ChannelCandidates, FusionMethod, Vote
 from assay.records.searching import in_channel_order
 
@@ -115,9 +116,6 @@ class Ordered(Protocol):
 
 
 Key = TypeVar("Key", bound=Ordered)
-
-_KEY, _SECOND = itemgetter(0), itemgetter(1)
-
 
 Ballot = tuple[Channel, int, float, float, float]
 """A vote's channel, rank, score, scaled score and weight. A thousand are cast in a search and a few dozen are shown."""
@@ -249,7 +247,8 @@ def cast_votes(
 ) -> list[ChannelVotes[Key]]:
     """The votes of channels, in the order of the channels. The order within each list given does not matter."""
     return [
-        _cast(channel, order_channel(lists[channel]), method, weights, rrf_k) for channel in in_channel_order(lists)
+        _cast(channel, *_order_columns(lists[channel]), method=method, weights=weights, rrf_k=rrf_k)
+        for channel in in_channel_order(lists)
     ]
 
 
@@ -260,25 +259,38 @@ def replay(
     rrf_k: int = 60,
 ) -> list[FusedPassage[str]]:
     """The same from what was logged, best first as `ordered` gave it: what would another method have done?"""
-    logged = {
-        Channel(candidate.channel): list(zip(candidate.ids, candidate.scores, strict=True)) for candidate in candidates
-    }
-    votes = [_cast(channel, logged[channel], method, weights, rrf_k) for channel in in_channel_order(logged)]
+    logged = {Channel(candidate.channel): candidate for candidate in candidates}
+    votes = [
+        _cast(channel, list(found.ids), list(found.scores), method=method, weights=weights, rrf_k=rrf_k)
+        for channel in in_channel_order(logged)
+        for found in [logged[channel]]
+    ]
     return list(FusedPassages[str]().join(votes))
 
 
 def order_channel(found: Iterable[tuple[Key, float]]) -> list[tuple[Key, float]]:
     """Order a channel's list by score, then by key; a passage that was found twice counts once, with its best score."""
-    by_score = sorted(found, key=_SECOND, reverse=True)
-    if len(set(map(_SECOND, by_score))) != len(by_score):
+    return list(zip(*_order_columns(found), strict=True))
+
+
+def _order_columns(found: Iterable[tuple[Key, float]]) -> tuple[list[Key], list[float]]:
+    """The same as two columns."""
+    keys: list[Key]
+    if isinstance(found, FoundPassages):
+        keys, scores = cast("list[Key]", found.numbers), found.scores
+    else:
+        pairs = list(found)
+        keys, scores = [key for key, _ in pairs], [score for _, score in pairs]
+    order = sorted(range(len(keys)), key=scores.__getitem__, reverse=True)
+    if len(set(scores)) != len(scores):
         # Only equal scores need their keys. Two stable sorts: a key of both would be a call in Python for each.
-        by_score.sort(key=_KEY)
-        by_score.sort(key=_SECOND, reverse=True)
-    if len(set(map(_KEY, by_score))) == len(by_score):
-        return by_score
-    # Of two entries of a key the better one comes first, and is what is kept of them.
-    best = dict(reversed(by_score))
-    return order_channel(best.items())
+        order.sort(key=keys.__getitem__)
+        order.sort(key=scores.__getitem__, reverse=True)
+    if len(set(keys)) != len(keys):
+        # From behind: of two entries of a key, the better one is what is kept of them.
+        best: dict[Key, float] = {keys[place]: scores[place] for place in reversed(order)}
+        return _order_columns(best.items())
+    return list(map(keys.__getitem__, order)), list(map(scores.__getitem__, order))
 
 
 def ceiling(ran: Iterable[Channel], method: FusionMethod, weights: Mapping[Channel, float], rrf_k: int = 60) -> float:
@@ -289,12 +301,14 @@ def ceiling(ran: Iterable[Channel], method: FusionMethod, weights: Mapping[Chann
 
 def _cast(
     channel: Channel,
-    found: Sequence[tuple[Key, float]],
+    keys: list[Key],
+    scores: list[float],
+    *,
     method: FusionMethod,
     weights: Mapping[Channel, float],
     rrf_k: int,
 ) -> ChannelVotes[Key]:
-    keys, scores, weight = list(map(_KEY, found)), list(map(_SECOND, found)), _weight(channel, weights)
+    weight = _weight(channel, weights)
     values = _values(channel, scores, method, rrf_k)
     return ChannelVotes(
         channel, keys, scores, values, weight, dict(zip(keys, map(mul, values, repeat(weight)), strict=False))

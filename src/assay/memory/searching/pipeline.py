@@ -7,14 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, partial
-from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from assay.embedding.protocol import CrossEncoder
 from assay.flags import FlagStates
-from assay.index import Rows, SearchView
+from assay.index import Rows, SearchView, scores_of
 from assay.memory.learning.votes import Praise
 from assay.memory.searching import boosts
 from assay.memory.searching import channels as graph
@@ -503,7 +502,7 @@ class Pipeline:
             view.document_count,
             store=(self._cosines or find_cosine_spread(ask)) if compared else None,
             # The nearest alone: what other channels found is further away, and says nothing about the rest.
-            cosines=sorted(map(itemgetter(1), listed or ()), reverse=True)[: ask.limit],
+            cosines=sorted(scores_of(listed or ()), reverse=True)[: ask.limit],
         )
         # As for the relevance cut, a deprecated result that scores best must not make current ones irrelevant.
         current = [place for place in places if place.served_last_from is None] or places

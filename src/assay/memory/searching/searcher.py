@@ -16,14 +16,13 @@ from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from assay.clock import Clock
 from assay.embedding.protocol import CrossEncoder, Embedder
 from assay.flags import Flags, find_flag
-from assay.index import PassageNames, Rows, SearchIndexes
+from assay.index import PassageNames, Rows, SearchIndexes, numbers_of, scores_of
 from assay.memory.searching.candidates import Embedded, embed_query
 from assay.memory.searching.channels import QueryVector
 from assay.memory.searching.modes import ModeChoice, PressureReading, choose_mode, plan_mode, read_pressure
@@ -191,7 +190,6 @@ def _mean_change(after: Sequence[float], before: Sequence[float]) -> float | Non
 # It holds what was returned and every channel's candidates as they were fused, so that any fusion can be replayed
 # offline.
 
-_NUMBER, _SCORE = itemgetter(0), itemgetter(1)
 Lists = Mapping[Channel, Sequence[tuple[int, float]]]
 Compared = Mapping[Channel, Collection[int]]
 
@@ -250,7 +248,7 @@ def contributions(
     """For each channel that ran: how many candidates it had, how many of the hits it found, how many it alone found."""
     told = {channel: {"alone": 0, "candidates": len(lists[channel]), "found": 0} for channel in sorted(lists)}
     for channel in told.keys() & compared.keys():
-        told[channel]["candidates"] -= sum(map(compared[channel].__contains__, map(_NUMBER, lists[channel])))
+        told[channel]["candidates"] -= sum(map(compared[channel].__contains__, numbers_of(lists[channel])))
     for hit in hits:
         channels = hit.channels
         for channel in channels:
@@ -277,8 +275,8 @@ class OfferedCandidates(ChannelCandidates):
     def __init__(self, channel: Channel, offered: Sequence[tuple[int, float]], passages: PassageNames) -> None:
         object.__setattr__(self, "channel", channel.value)
         # Two plain tuples: hundreds of pairs that wait for the writer would be looked at by every garbage collection.
-        object.__setattr__(self, "scores", tuple(map(float, map(_SCORE, offered))))
-        object.__setattr__(self, "_numbers", tuple(map(_NUMBER, offered)))
+        object.__setattr__(self, "scores", tuple(map(float, scores_of(offered))))
+        object.__setattr__(self, "_numbers", tuple(numbers_of(offered)))
         object.__setattr__(self, "_passages", passages)
 
     @property
