@@ -207,8 +207,35 @@ def join_vectors(parts: Sequence[MeasuredVectors]) -> MeasuredVectors:
 
 def measure_vectors(vectors: Halves | NDArray[np.float32]) -> MeasuredVectors:
     """Stored vectors, made ready."""
+    if vectors.dtype == np.float16 and _TINY * _UP:
+        full = _widen(vectors)
+        lengths = np.sqrt(np.einsum("ij,ij->i", full, full))
+        if not len(lengths) or lengths.max() < _BEYOND_HALVES:
+            return MeasuredVectors(full, lengths)
     full = vectors.astype(np.float32)
     return MeasuredVectors(full, np.sqrt(np.einsum("ij,ij->i", full, full)))
+
+
+def _widen(vectors: NDArray[Any]) -> NDArray[np.float32]:
+    """Numbers of 16 bits as numbers of 32 bits, in a third of the time that NumPy takes, which goes one by one.
+
+    The bits of the exponent and the fraction are moved to their place, and the result is multiplied by what the
+    exponents of both kinds differ by. Exact for all but infinity and what is not a number: of these it makes numbers
+    from `_BEYOND_HALVES` on.
+    """
+    bits = vectors.view(np.int16).astype(np.int32)
+    bits <<= 13
+    bits &= _SIGN_AND_VALUE
+    full: NDArray[np.float32] = bits.view(np.float32)
+    full *= _UP
+    return full
+
+
+_SIGN_AND_VALUE = np.uint32(0x8FFF_FFFF).view(np.int32)
+_UP = np.float32(2.0**112)
+_TINY = np.float32(2.0**-136)
+"""Times `_UP` it is the smallest number of 16 bits; 0 where a library has told the processor to drop small numbers."""
+_BEYOND_HALVES = 65_536.0
 
 
 def cosines(vectors: Halves, query: Query) -> Scores:
