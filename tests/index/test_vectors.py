@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def queries() -> list[Query]:
     return [scoring.round_query(vectors()[place].astype(np.float32)) for place in range(0, COUNT, 333)]
 
 
-def exact(query: Query, rows: NDArray[np.int64], limit: int) -> list[Found]:
+def exact(query: Query, rows: NDArray[np.int64], limit: int) -> Sequence[Found]:
     return best([Scored(rows * 2, scoring.cosines(vectors()[rows], query))], limit, digits=scoring.COSINE_DIGITS)
 
 
