@@ -5,86 +5,47 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
 
 from assay.embedding.protocol import CrossEncoder
-from assay.flags import FlagStates
-from assay.index import Rows, SearchView, scores_of
+from assay.index import Rows, scores_of
 from assay.memory.learning.votes import Praise
 from assay.memory.searching import boosts
 from assay.memory.searching import channels as graph
 from assay.memory.searching.boosts import Booster, NamedBy, Surroundings, combine_boosts, find_named
 from assay.memory.searching.candidates import Candidates, Fusing, Gathering, Reach, Scoping, keep_passing
-from assay.memory.searching.channels import Ask, Offer, QueryVector, find_cosine_spread, list_added_channels
+from assay.memory.searching.channels import Ask, Offer, find_cosine_spread, list_added_channels
 from assay.memory.searching.current_facts import BEYOND as BEYOND_SHOWN
 from assay.memory.searching.current_facts import Placed, arrange_by_time, read_served
 from assay.memory.searching.fusion import AggregatedMemories, aggregate, ceiling, floor_of
 from assay.memory.searching.hops import READ, Chain, choose_steps, find_chains
-from assay.memory.searching.modes import ModeChoice, SearchPlan, plan_mode
-from assay.memory.searching.options import SearchOptions
+from assay.memory.searching.modes import SearchPlan, plan_mode
 from assay.memory.searching.query import ParsedQuery, parse
 from assay.memory.searching.raised_notes import RaisedNotes
 from assay.memory.searching.relevance import FoundResult, Relevance, find_relevance, fitted_embedder, read_query
 from assay.memory.searching.results import COMPARED, Ranked, Ranking, Rules, Shown, finish_results, mmr, rerank_with
+from assay.memory.searching.search_setting import Asked, Setting
 from assay.memory.searching.tiers import IsDeprecated, Split, is_deprecated, is_never_deprecated, split_deprecated
 from assay.memory.searching.trace import Guard, Trace
 from assay.memory.searching.trust import BEYOND, Contradictions, Opposed, arrange, look_up
-from assay.memory.sessions import History, Turn
 from assay.records import (
     Channel,
     CosineSpread,
     FolderMode,
     FusionMethod,
-    Intent,
     Mode,
-    Scope,
-    SearchRequest,
 )
 from assay.records.searching import in_channel_order
-from assay.storage import Candidate, StoredFact, Work
+from assay.storage import Candidate, StoredFact
 
 #     folder-choice -> candidate -> filter -> fusion -> aggregate -> boost -> rerank
 #       -> hops (deep mode) -> current-facts -> trust -> final-rank
 #
 # When too little was found, `fallback` widens what may be widened and the middle stages run once more: first the
 # folders that the search chose by itself, then the channels of quick mode. What the caller asked for is never dropped.
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
-    """A request and everything that was decided before the store was read."""
-
-    scope: Scope
-    request: SearchRequest
-    intent: Intent
-    choice: ModeChoice
-    vector: QueryVector | None
-    now: datetime
-    before: str | None = None
-    """The query up to which history counts; None: all of it."""
-
-    @property
-    def identity(self) -> str:
-        """The identity that a partial rollout decides by: the session, or else the principal."""
-        return self.request.session_id or self.scope.principal
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Setting:
-    """What a search runs on: one snapshot of the store, and the state of this process."""
-
-    work: Work
-    view: SearchView | None
-    states: FlagStates
-    history: History
-    past: Callable[[], Sequence[Turn]]
-    """Results of other searches, loaded only if the session has something to compare them with."""
-    options: SearchOptions
-    cross_encoder: CrossEncoder | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -27,9 +27,10 @@ from assay.memory.searching.candidates import Embedded, embed_query
 from assay.memory.searching.channels import QueryVector
 from assay.memory.searching.modes import ModeChoice, PressureReading, choose_mode, plan_mode, read_pressure
 from assay.memory.searching.options import SearchOptions
-from assay.memory.searching.pipeline import Answer, Asked, Pipeline, Setting
+from assay.memory.searching.pipeline import Answer, Pipeline
 from assay.memory.searching.query import classify_intent
 from assay.memory.searching.results import count_near_top
+from assay.memory.searching.search_setting import Asked, Setting
 from assay.memory.searching.trace import Failures, Guard, Stopwatch, Trace
 from assay.memory.sessions import History, Sessions, Turn, earlier
 from assay.records import (
