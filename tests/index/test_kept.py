@@ -108,7 +108,7 @@ def test_rows_of_columns_are_the_rows_of_the_database(
         assert dict(rows) == expected
         assert sorted(rows.memory_ids.items()) == sorted((number, row.memory_id) for number, row in expected.items())
         assert rows.memory_numbers == {number: row.memory.number for number, row in expected.items()}
-        assert rows.passage_ids(list(rows)) == tuple(expected[number].passage_id for number in rows)
+        assert rows.passage_names().name(list(rows)) == tuple(expected[number].passage_id for number in rows)
         assert set(rows.keep_current()) == {n for n, row in expected.items() if row.memory.superseded_at is None}
         assert rows.find_learners(rows) == {row.memory_id for row in expected.values() if row.memory.has_learned}
         assert dict(Rows(expected.values())) == dict(rows)
@@ -135,7 +135,8 @@ def test_rows_can_be_joined_and_left_out(store: Store, scope: Scope, open_indexe
     current = joined.keep_current()
     assert (sorted(current), current.find_learners([1, 2])) == ([1, 2], {"m_1"})
     assert dict(current.keep(lambda row: row.position == 1)) == {2: joined[2]}
-    assert (joined.passage_ids([2, 1, 2]), joined.passage_ids([3])) == (("m_1#1", "m_1#0", "m_1#1"), ("m_2#0",))
+    names = joined.passage_names()
+    assert (names.name([2, 1, 2]), names.name([3])) == (("m_1#1", "m_1#0", "m_1#1"), ("m_2#0",))
     assert joined.keep(lambda row: True) is joined
     with pytest.raises(KeyError):
         current[3]
@@ -165,3 +166,45 @@ def test_rows_know_the_highest_confidence(store: Store, scope: Scope, open_index
         assert Rows(work.passages.candidates([1, 2])).highest_confidence == 0.75
     assert low.join(high).highest_confidence == 0.75
     assert low.join(high).keep(lambda row: True).highest_confidence == 0.75
+
+
+def test_a_view_gives_authors_as_they_are_in_its_snapshot(store: Store, scope: Scope, open_indexes: Opening) -> None:
+    save(store, scope, saved("m_1", ["a"]), saved("m_2", ["b"]))
+    indexes = open_indexes()
+    with store.reading(scope) as older:
+        before = indexes.view(older).authors_of(["m_1", "m_2", "m_none"])
+        assert before == older.memories.authors_of(["m_1", "m_2"])
+        assert indexes.view(older).authors_of(["m_2", "m_1"]) == before, "kept"
+        with store.writing(scope) as work:
+            work.memories.update(replace(work.memories.get("m_1"), superseded_at=START + timedelta(days=1)))
+        with store.reading(scope) as newer:
+            assert not indexes.view(newer).authors_of(["m_1"])["m_1"].is_current
+        assert indexes.view(older).authors_of(["m_1", "m_2"]) == before, "a snapshot sees no later change"
+
+
+def test_rows_of_others_can_be_added(store: Store, scope: Scope, open_indexes: Opening) -> None:
+    save(store, scope, saved("m_1", ["a", "b"]), saved("m_2", ["c"]))
+    with store.reading(scope) as work:
+        view = open_indexes().view(work)
+        whole, rows = view.rows([1, 2, 3]), view.rows([1])
+        kept = rows.keep(lambda _: False)
+        rows.extend(view.rows([2, 3]))
+        rows.make_rows([3, 1])
+        assert dict(rows) == dict(whole)
+        assert (rows.memory_ids, rows.positions) == (whole.memory_ids, whole.positions)
+        assert not kept, "what was left out stays out"
+        assert not rows.has_deprecated
+
+
+def test_rows_know_whether_one_may_be_deprecated(store: Store, scope: Scope, open_indexes: Opening) -> None:
+    save(store, scope, saved("m_1", ["a"]), saved("m_2", ["b"]))
+    with store.writing(scope) as work:
+        work.memories.update(replace(work.memories.get("m_2"), tier=Tier.DEPRECATED))
+    with store.reading(scope) as work:
+        view = open_indexes().view(work)
+        assert [view.rows([number]).has_deprecated for number in (1, 2)] == [False, True]
+        assert [Rows(work.passages.candidates([number])).has_deprecated for number in (1, 2)] == [False, True]
+        first = view.rows([1])
+        assert first.join(view.rows([2])).has_deprecated
+        first.extend(view.rows([2]))
+        assert first.has_deprecated

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def queries() -> list[Query]:
     return [scoring.round_query(vectors()[place].astype(np.float32)) for place in range(0, COUNT, 333)]
 
 
-def exact(query: Query, rows: NDArray[np.int64], limit: int) -> list[Found]:
+def exact(query: Query, rows: NDArray[np.int64], limit: int) -> Sequence[Found]:
     return best([Scored(rows * 2, scoring.cosines(vectors()[rows], query))], limit, digits=scoring.COSINE_DIGITS)
 
 
@@ -175,3 +176,17 @@ def test_a_graph_grows_only_as_far_as_graphs_go() -> None:
     assert graph.kind == "hnsw"
     assert can_grow(graph, 400, CODED)
     assert not can_grow(graph, 401, CODED)
+
+
+@pytest.mark.parametrize("hidden", [None, np.inf, -np.inf, np.nan])
+def test_every_stored_number_is_measured_as_numpy_converts_it(hidden: float | None) -> None:
+    every = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    halves = every[np.isfinite(every)].reshape(-1, 32).copy()
+    if hidden is not None:
+        halves[7, 3] = hidden
+    measured = scoring.measure_vectors(halves)
+    full = halves.astype(np.float32)
+    assert measured.full.tobytes() == full.tobytes()
+    assert measured.lengths.tobytes() == np.sqrt(np.einsum("ij,ij->i", full, full)).tobytes()
+    small = scoring.measure_vectors(halves[np.abs(halves).max(axis=1) < 1.0])
+    assert small.full.tobytes() == halves[np.abs(halves).max(axis=1) < 1.0].astype(np.float32).tobytes()

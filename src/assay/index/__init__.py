@@ -24,8 +24,8 @@ from assay.index.database import DatabaseIndexes
 from assay.index.indexes import Indexes
 from assay.index.options import Folded, IndexOptions, IndexStatus, Recall
 from assay.index.protocol import AllowedPassages, FolderSize, SearchIndexes, SearchView
-from assay.index.rows import Rows
-from assay.index.scoring import Found
+from assay.index.rows import PassageNames, Rows
+from assay.index.scoring import Found, FoundPassages, join_found, numbers_of, scores_of
 from assay.index.state import Allowed
 from assay.index.view import View
 
@@ -36,13 +36,18 @@ __all__ = [
     "Folded",
     "FolderSize",
     "Found",
+    "FoundPassages",
     "IndexOptions",
     "IndexStatus",
     "Indexes",
+    "PassageNames",
     "Recall",
     "Rows",
     "SearchIndexes",
     "SearchView",
     "View",
     "default_folder",
+    "join_found",
+    "numbers_of",
+    "scores_of",
 ]

@@ -67,25 +67,26 @@ class Names:
     """Codes of names, given in the order they are met and never changed."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
-        self._names = list(names)
-        self._codes = {name: code for code, name in enumerate(self._names)}
+        self.listed = list(names)
+        """Every name met so far, by code; it only grows."""
+        self._codes = {name: code for code, name in enumerate(self.listed)}
 
     def code(self, name: str) -> int:
         """The code of a name, a new one if it is new."""
         found = self._codes.get(name)
         if found is None:
             # The name before its code: whoever reads a code finds its name.
-            self._names.append(name)
-            found = self._codes[name] = len(self._names) - 1
+            self.listed.append(name)
+            found = self._codes[name] = len(self.listed) - 1
         return found
 
     def names(self) -> list[str]:
         """Every name met so far, by code."""
-        return list(self._names)
+        return list(self.listed)
 
     def name(self, code: int) -> str:
         """The name of a code."""
-        return self._names[code]
+        return self.listed[code]
 
 
 class Folders(Names):
@@ -96,7 +97,7 @@ class Folders(Names):
         wanted = folder.strip("/")
         inside = wanted + "/"
         return np.array(
-            [name.strip("/") == wanted or name.lstrip("/").startswith(inside) for name in self._names], bool
+            [name.strip("/") == wanted or name.lstrip("/").startswith(inside) for name in self.listed], bool
         )
 
 
@@ -166,7 +167,8 @@ def find(sorted_numbers: Whole, wanted: Whole) -> tuple[Whole, Mask]:
         # Without a gap, as in a store that nothing was deleted from, a number says its place.
         places = wanted - first
         there = (places >= 0) & (places <= last)
-        places[~there] = 0
+        if not there.all():
+            places[~there] = 0
         return places, there
     places = np.minimum(np.searchsorted(sorted_numbers, wanted), last)
     return places, sorted_numbers[places] == wanted

@@ -37,7 +37,7 @@ from assay.index.scoring import (
 )
 from assay.index.view import SAMPLED, SPARE, check_model, compare_stored, measure_spread
 from assay.records import CosineSpread, Filters, LogPosition
-from assay.storage import Work
+from assay.storage import Authorship, Work
 from assay.storage.repositories.passage_filters import PassageFilter
 from assay.storage.repositories.stems import StemQuery, StemScores, StemTotals
 from assay.text.terms import stems_of
@@ -142,6 +142,10 @@ class DatabaseView:
         """The analysed words of these passages (`AnalysedPassage.lines`); a number that is gone is left out."""
         return self._work.passages.words(numbers)
 
+    def authors_of(self, memory_ids: Collection[str]) -> dict[str, Authorship]:
+        """Who wrote these memories; an id that is not there is absent."""
+        return self._work.memories.authors_of(memory_ids)
+
     def document_frequency(self, stem: str) -> int:
         """How many passages hold a stem."""
         return self._frequencies([stem])[stem]
@@ -174,7 +178,9 @@ class DatabaseView:
         either = tuple(filters for part in known for filters in part.within.either)
         return self._allow(PassageFilter(either=either, memory_numbers=known[0].within.memory_numbers))
 
-    def lexical(self, terms: Mapping[str, float], *, limit: int, allowed: AllowedPassages | None = None) -> list[Found]:
+    def lexical(
+        self, terms: Mapping[str, float], *, limit: int, allowed: AllowedPassages | None = None
+    ) -> Sequence[Found]:
         """The best passages for weighted stems by BM25."""
         weights = self._weigh(terms)
         if not weights or limit < 1:
@@ -187,7 +193,7 @@ class DatabaseView:
                 break
         return self._score(found, weights, limit)
 
-    def lexical_of(self, terms: Mapping[str, float], numbers: Sequence[int]) -> list[Found]:
+    def lexical_of(self, terms: Mapping[str, float], numbers: Sequence[int]) -> Sequence[Found]:
         """BM25 of these passages for weighted stems, best first; one that holds none of them is left out."""
         weights = self._weigh(terms)
         if not weights or not numbers:
@@ -196,7 +202,7 @@ class DatabaseView:
 
     def nearest(
         self, vector: Query, *, model: str, limit: int, allowed: AllowedPassages | None = None, exact: bool = False
-    ) -> list[Found]:
+    ) -> Sequence[Found]:
         """The passages whose vectors are nearest by cosine, of one model only."""
         check_model(self.model, model)
         query = round_query(vector)
@@ -212,7 +218,7 @@ class DatabaseView:
         # A filter that leaves little ends the walk through the graph before enough are found.
         return best([self._ask(query, model, limit, within, exact=True)], limit, digits=COSINE_DIGITS)
 
-    def cosines(self, vector: Query, numbers: Sequence[int], *, model: str) -> list[Found]:
+    def cosines(self, vector: Query, numbers: Sequence[int], *, model: str) -> Sequence[Found]:
         """The cosines of these passages, best first; one without a vector of the model is left out."""
         check_model(self.model, model)
         return best(
@@ -302,7 +308,7 @@ class DatabaseView:
         together = [stem for stem in ranked if stem not in required] if looked_at > most else []
         return [whole._replace(required=required, together=together), whole]
 
-    def _score(self, found: StemScores, weights: Mapping[str, float], limit: int) -> list[Found]:
+    def _score(self, found: StemScores, weights: Mapping[str, float], limit: int) -> Sequence[Found]:
         """Score exactly what PostgreSQL chose, as the files on disk would."""
         norms = length_norms(found.lengths, self._totals.tokens / max(self._totals.passages, 1))
         scores = np.zeros(len(found.numbers))

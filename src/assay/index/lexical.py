@@ -42,6 +42,7 @@ _NAMED = 5
 """Naming n passages in the query costs about n; fetching more than needed about count / n. Measured: naming is
 cheaper while n * n is below this many times the count."""
 _SPARE = 32
+_FREQUENCIES_KEPT = 10_000
 
 
 class LexicalBuilder:
@@ -98,6 +99,7 @@ class LexicalBase:
         self.tokens = tokens
         self._last_query: tuple[tuple[tuple[str, float], ...], tantivy.Query | None] | None = None
         self._all_words_below = all_words_below
+        self._frequencies: dict[str, int] = {}
 
     @classmethod
     def open(cls, folder: Path, *, tokens: int, all_words_below: int | None = None) -> LexicalBase:
@@ -111,7 +113,13 @@ class LexicalBase:
 
     def frequency(self, stem: str) -> int:
         """How many passages hold a stem."""
-        return int(self._searcher.doc_freq("body", stem))
+        found = self._frequencies.get(stem)
+        if found is None:
+            found = int(self._searcher.doc_freq("body", stem))
+            if len(self._frequencies) >= _FREQUENCIES_KEPT:
+                self._frequencies.clear()
+            self._frequencies[stem] = found
+        return found
 
     def search(
         self, weights: Mapping[str, float], limit: int, passing: Mask, passing_count: int
@@ -194,8 +202,11 @@ class LexicalBase:
 
     def _top(self, query: tantivy.Query, fetch: int) -> tuple[Whole, Scores]:
         hits = self._searcher.search(query, fetch, count=False).hits
-        places = self._searcher.fast_field_values("place", [address for _, address in hits])
-        return np.array(places, dtype=np.int64), np.array([score for score, _ in hits], dtype=np.float64)
+        if not hits:
+            return np.zeros(0, np.int64), np.zeros(0)
+        scores, addresses = zip(*hits, strict=True)
+        places = self._searcher.fast_field_values("place", list(addresses))
+        return np.array(places, dtype=np.int64), np.array(scores, dtype=np.float64)
 
 
 def _first_fetch(limit: int, share: float) -> int:

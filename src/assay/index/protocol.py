@@ -19,7 +19,7 @@ from assay.index.options import Folded, IndexStatus, Recall
 from assay.index.rows import Rows
 from assay.index.scoring import Found, Query
 from assay.records import CosineSpread, Filters, LogPosition, Scope
-from assay.storage import Work
+from assay.storage import Authorship, Work
 
 
 class FolderSize(NamedTuple):
@@ -68,6 +68,10 @@ class SearchView(Protocol):
         """The analysed words of these passages (`AnalysedPassage.lines`); a number that is gone is left out."""
         ...
 
+    def authors_of(self, memory_ids: Collection[str]) -> dict[str, Authorship]:
+        """Who wrote these memories; an id that is not there is absent."""
+        ...
+
     def document_frequency(self, stem: str) -> int:
         """How many passages hold a stem."""
         ...
@@ -90,21 +94,23 @@ class SearchView(Protocol):
         """What passes one of these filters of this view; None when one of them lets everything pass."""
         ...
 
-    def lexical(self, terms: Mapping[str, float], *, limit: int, allowed: AllowedPassages | None = None) -> list[Found]:
+    def lexical(
+        self, terms: Mapping[str, float], *, limit: int, allowed: AllowedPassages | None = None
+    ) -> Sequence[Found]:
         """The best passages for weighted stems by BM25."""
         ...
 
-    def lexical_of(self, terms: Mapping[str, float], numbers: Sequence[int]) -> list[Found]:
+    def lexical_of(self, terms: Mapping[str, float], numbers: Sequence[int]) -> Sequence[Found]:
         """BM25 of these passages for weighted stems, best first; one that holds none of them is left out."""
         ...
 
     def nearest(
         self, vector: Query, *, model: str, limit: int, allowed: AllowedPassages | None = None, exact: bool = False
-    ) -> list[Found]:
+    ) -> Sequence[Found]:
         """The passages whose vectors are nearest by cosine, of one model only."""
         ...
 
-    def cosines(self, vector: Query, numbers: Sequence[int], *, model: str) -> list[Found]:
+    def cosines(self, vector: Query, numbers: Sequence[int], *, model: str) -> Sequence[Found]:
         """The cosines of these passages, best first; one without a vector of the model is left out."""
         ...
 

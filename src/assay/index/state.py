@@ -20,6 +20,7 @@ from assay.index.scoring import MeasuredVectors, idf
 from assay.index.tail import Passage, Reader, Tail, TailView
 from assay.index.vectors import PassingRows
 from assay.records import Change, Filters, LogPosition, RowKind
+from assay.storage import Authorship
 
 # --- What searches have read of passages, kept until the change log names them ---
 #
@@ -133,6 +134,12 @@ class State:
     """The vectors of the base that pass a filter, by filter."""
     _frequencies: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
     """How many passages hold a stem, as far as searches asked: one search asks four times for each of its stems."""
+    _weighed: dict[str, tuple[tuple[tuple[str, float], ...], dict[str, float]]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    """The terms that were weighed last, and their weights."""
+    authors: dict[str, Authorship] = field(default_factory=dict, repr=False, compare=False)
+    """Who wrote memories, by their ids, as far as searches asked; views fill it."""
     samples: dict[Allowed | None, MeasuredVectors] = field(default_factory=dict, repr=False, compare=False)
     """Even samples of the vectors that pass a filter, by filter; views fill it."""
 
@@ -236,9 +243,17 @@ class State:
 
     def weigh_terms(self, terms: Mapping[str, float]) -> dict[str, float]:
         """Return each term's weight times its idf, over base and tail together."""
+        # In their order, too, in which scores are added up.
+        asked, last = tuple(terms.items()), self._weighed.get("last")
+        if last is not None and last[0] == asked:
+            # A search asks for the best passages, and then for the scores of others.
+            return last[1]
         total = self.statistics_count
         held = {stem: self.frequency(stem) for stem, weight in terms.items() if weight > 0.0}
-        return {stem: terms[stem] * idf(total, frequency) for stem, frequency in held.items() if frequency}
+        weights = {stem: terms[stem] * idf(total, frequency) for stem, frequency in held.items() if frequency}
+        # One assignment, so that threads need no lock.
+        self._weighed["last"] = asked, weights
+        return weights
 
     @cached_property
     def average_length(self) -> float:

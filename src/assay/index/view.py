@@ -32,13 +32,15 @@ from assay.index.scoring import (
 from assay.index.state import Allowed, State
 from assay.index.vectors import PassingRows
 from assay.records import CosineSpread, Filters, LogPosition
-from assay.storage import Work
+from assay.storage import Authorship, Work
 from assay.text.terms import stems_of
 
 SPARE = 50
 """Extra passages read from the database, so that equal scores can be put in order."""
 SAMPLED = 1_000
 """Passages compared to know the spread of a query's cosines: the mean of so many is exact to a hundredth."""
+AUTHORS_KEPT = 50_000
+"""Authors of memories that one state keeps."""
 _NONE = Scored(np.zeros(0, np.int64), np.zeros(0))
 SAMPLES_KEPT = 4
 """Samples that one state keeps, for the filters that are asked with: 1,000 vectors are 1.5 MB."""
@@ -102,6 +104,20 @@ class View:
             found |= read
         return found
 
+    def authors_of(self, memory_ids: Collection[str]) -> dict[str, Authorship]:
+        """Who wrote these memories; an id that is not there is absent."""
+        if self._standing != self._state.position:
+            return self._work.memories.authors_of(memory_ids)
+        authors = self._state.authors
+        found = {memory_id: known for memory_id in memory_ids if (known := authors.get(memory_id)) is not None}
+        if missing := [memory_id for memory_id in memory_ids if memory_id not in found]:
+            read = self._work.memories.authors_of(missing)
+            if len(authors) + len(read) > AUTHORS_KEPT:
+                authors.clear()
+            authors.update(read)
+            found |= read
+        return found
+
     def document_frequency(self, stem: str) -> int:
         """How many passages hold a stem; until folded, a passage that changed may count in both its forms."""
         return min(self._state.frequency(stem), self.document_count)
@@ -128,13 +144,16 @@ class View:
         tail = np.logical_or.reduce([part.tail for part in known])
         return Allowed(base=base, tail=tail, count=int(base.sum()) + int(tail.sum()))
 
-    def lexical(self, terms: Mapping[str, float], *, limit: int, allowed: AllowedPassages | None = None) -> list[Found]:
+    def lexical(
+        self, terms: Mapping[str, float], *, limit: int, allowed: AllowedPassages | None = None
+    ) -> Sequence[Found]:
         """The best passages for weighted stems by BM25."""
         state, passing = self._state, self._state.passing(_own(allowed))
         weights = state.weigh_terms(terms)
         if not weights or limit < 1:
             return []
-        parts, of_base = [_NONE], passing.count
+        parts: list[Scored] = []
+        of_base = passing.count
         if len(state.tail.numbers):
             norms = length_norms(state.tail.lengths, state.average_length)
             places, scores = score_postings(state.tail.postings, weights, norms, passing.tail)
@@ -144,7 +163,7 @@ class View:
             parts.append(Scored(state.base.numbers[places], scores))
         return best(parts, limit, digits=SCORE_DIGITS)
 
-    def lexical_of(self, terms: Mapping[str, float], numbers: Sequence[int]) -> list[Found]:
+    def lexical_of(self, terms: Mapping[str, float], numbers: Sequence[int]) -> Sequence[Found]:
         """BM25 of these passages for weighted stems, best first; one that holds none of them is left out."""
         state, weights = self._state, self._state.weigh_terms(terms)
         if not weights or not len(numbers):
@@ -164,7 +183,7 @@ class View:
 
     def nearest(
         self, vector: Query, *, model: str, limit: int, allowed: AllowedPassages | None = None, exact: bool = False
-    ) -> list[Found]:
+    ) -> Sequence[Found]:
         """The passages whose vectors are nearest by cosine, of one model only."""
         self._check_model(model)
         query = round_query(vector)
@@ -173,13 +192,13 @@ class View:
         if self._in_database:
             return self._nearest_in_database(query, model, limit, _own(allowed), exact=exact)
         state, passing = self._state, self._state.passing(_own(allowed))
-        parts = [self._nearest_of_tail(query, limit, passing)]
+        parts = [self._nearest_of_tail(query, limit, passing)] if len(state.tail.vector_places) else []
         if state.base.vectors is not None:
             places, scores = state.base.vectors.nearest(query, limit, state.find_vector_rows(passing), exact=exact)
             parts.append(Scored(state.base.numbers[places], scores))
         return best(parts, limit, digits=COSINE_DIGITS)
 
-    def cosines(self, vector: Query, numbers: Sequence[int], *, model: str) -> list[Found]:
+    def cosines(self, vector: Query, numbers: Sequence[int], *, model: str) -> Sequence[Found]:
         """The cosines of these passages, best first; one without a vector of the model is left out."""
         self._check_model(model)
         query, wanted = round_query(vector), np.asarray(numbers, dtype=np.int64)
@@ -266,12 +285,18 @@ class View:
         """The cosines of passages of the base and of the tail, as `nearest` would give them."""
         state, tail, base = self._state, self._state.tail, self._state.base.vectors
         (in_base, of_base), (in_tail, of_tail) = state.locate(numbers)
-        rows, there = find(tail.vector_places, in_tail[of_tail])
-        known = numbers[of_tail][there]
-        parts = [Scored(known, tail.vectors.pick(rows[there]).cosines(query))] if len(known) else [_NONE]
+        parts = []
+        if len(tail.vector_places):
+            rows, there = find(tail.vector_places, in_tail[of_tail])
+            known = numbers[of_tail][there]
+            parts = [Scored(known, tail.vectors.pick(rows[there]).cosines(query))] if len(known) else []
         if base is not None:
-            rows, there = find(base.places, in_base[of_base])
-            parts.append(Scored(numbers[of_base][there], cosines(base.matrix[rows[there]], query)))
+            if not of_base.all():
+                in_base, numbers = in_base[of_base], numbers[of_base]
+            rows, there = find(base.places, in_base)
+            if not there.all():
+                rows, numbers = rows[there], numbers[there]
+            parts.append(Scored(numbers, cosines(base.matrix.take(rows, axis=0), query)))
         return parts
 
     def _nearest_of_tail(self, query: Query, limit: int, passing: Allowed) -> Scored:
@@ -289,7 +314,7 @@ class View:
 
     def _nearest_in_database(
         self, query: Query, model: str, limit: int, allowed: Allowed | None, *, exact: bool
-    ) -> list[Found]:
+    ) -> Sequence[Found]:
         total = self.document_count
         exact = exact or total <= self._options.exact_below
         if allowed is None:
@@ -304,7 +329,9 @@ class View:
                 return kept[:limit]
         return self._ask_database(query, model, limit, self.numbers(allowed), exact=True)
 
-    def _ask_database(self, query: Query, model: str, limit: int, numbers: Whole | None, *, exact: bool) -> list[Found]:
+    def _ask_database(
+        self, query: Query, model: str, limit: int, numbers: Whole | None, *, exact: bool
+    ) -> Sequence[Found]:
         listed = None if numbers is None else numbers.tolist()
         # An index of vectors gives equals in no order: with some to spare, those that belong first are among them.
         wanted = limit if exact else limit + SPARE

@@ -104,7 +104,7 @@ def author_of(written_by: str, written_with: str, metadata: Mapping[str, Any]) -
 
 def read_author(written_by: str, written_with: str, stored_metadata: str) -> Author:
     """The same from metadata as they are stored, as JSON; they are read only if they may name a program."""
-    if '"automated"' not in stored_metadata:
+    if written_with == INGESTED_WITH or '"automated"' not in stored_metadata:
         return _make_author(written_by, AuthorKind.PERSON)
     return author_of(written_by, written_with, json.loads(stored_metadata))
 

@@ -527,11 +527,16 @@ class CosineSpread:
 
         A vague question is a little like everything; a passage answers when it is nearer than that.
         """
+        mean, deviation = self.with_prior()
+        return (cosine - mean) / deviation
+
+    def with_prior(self) -> tuple[float, float]:
+        """The mean and the standard deviation that a cosine is held against: those of few passages say little."""
         count, prior = self.passages, ORDINARY_PASSAGES
         mean = (count * self.mean + prior * ORDINARY_MEAN) / (count + prior)
         of_store = count * (self.deviation**2 + (self.mean - mean) ** 2)
         of_prior = prior * (ORDINARY_DEVIATION**2 + (ORDINARY_MEAN - mean) ** 2)
-        return (cosine - mean) / math.sqrt((of_store + of_prior) / (count + prior))
+        return mean, math.sqrt((of_store + of_prior) / (count + prior))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -585,7 +590,7 @@ class SearchResult:
     @property
     def ids(self) -> tuple[str, ...]:
         """The memories found, best first."""
-        return tuple(hit.memory_id for hit in self.hits)
+        return tuple([hit.memory_id for hit in self.hits])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

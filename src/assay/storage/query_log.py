@@ -64,7 +64,8 @@ class QueryLog:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="assay-query-log", daemon=True)
                 self._thread.start()
-        self._wake.set()
+        if not self._wake.is_set():
+            self._wake.set()
         return True
 
     def flush(self) -> None:

@@ -21,6 +21,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
+from sqlalchemy import Connection
+
 from assay import cpu_budget
 from assay.clock import Clock
 from assay.errors import InputError, NotAStore, StoreBusy, StoreCorrupt, StoreNotFound
@@ -41,6 +43,7 @@ from assay.storage.repositories.evidence import Recorded
 from assay.storage.schema import CURRENT, Schema, check_unchanged
 from assay.storage.work import Work
 
+_WORKS_KEPT = 64
 FILE_AFTER = 1_000
 """Searches that a process logs before it makes the months of the log: a store with few needs none."""
 SWEEP_EVERY = 500
@@ -87,6 +90,7 @@ class Store:
             self._write_log, flush_interval_s=how.options.flush_interval_s, capacity=how.options.log_capacity
         )
         self._since_filing = 0
+        self._works: dict[int, Work] = {}
         self.leases = LeaseTaker(partial(self.coordinating, SYSTEM), clock=how.clock, process_id=how.ids.new("p"))
         """Takes leases of background work for this process."""
         self._limits_taken = itertools.count(1)
@@ -107,7 +111,19 @@ class Store:
         """One consistent snapshot of one scope."""
         cpu_budget.check("reading the store")
         with self._backend.reading() as connection:
-            yield Work(connection, scope, self._clock)
+            yield self._find_work(connection, scope)
+
+    def _find_work(self, connection: Connection, scope: Scope) -> Work:
+        """Return the repositories over a connection, which SQLite keeps open: those made for the search before."""
+        if self._backend.name != "sqlite":
+            return Work(connection, scope, self._clock)
+        # A connection is used by one thread at a time.
+        work = self._works.get(id(connection))
+        if work is None or not work.is_of(connection, scope):
+            if len(self._works) >= _WORKS_KEPT:
+                self._works.clear()
+            work = self._works[id(connection)] = Work(connection, scope, self._clock)
+        return work
 
     @contextmanager
     def writing(self, scope: Scope) -> Iterator[Work]:

@@ -48,9 +48,7 @@ def result_of(number: int, *ballots: tuple[Channel, int, float, float, float]) -
 def test_clues_are_what_their_names_say() -> None:
     spread = CosineSpread(mean=0.1, deviation=0.1, passages=10_000)
     held_by = {"session": 1, "cooki": 9}
-    query = read_query(
-        ["session", "cooki", "how"], held_by.__getitem__, 100, store=spread, vectors=[(1, 0.6), (2, 0.2)]
-    )
+    query = read_query(["session", "cooki", "how"], held_by.__getitem__, 100, store=spread, cosines=[0.6, 0.2])
     found = [
         FoundResult(result_of(1, (Channel.VECTOR, 1, 0.6, 0.6, 0.7), (Channel.TRIGGER, 1, 0.75, 0.75, 0.1)), 1.0),
         FoundResult(result_of(2), 0.5),
@@ -69,7 +67,7 @@ def test_clues_are_what_their_names_say() -> None:
 
 
 def test_a_query_of_framing_words_alone_finds_none_of_its_words() -> None:
-    query = read_query(["how", "do"], lambda _: 3, 10, store=None, vectors=())
+    query = read_query(["how", "do"], lambda _: 3, 10, store=None, cosines=())
     (relevance,) = find_relevance([FoundResult(result_of(1), 1.0)], query, {1: " how to \n\n do it "})
     assert (relevance.clues["words"], relevance.clues["title"]) == (0.0, 0.0)
 

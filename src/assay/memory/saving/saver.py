@@ -186,7 +186,7 @@ class Saver:
         """Keep one draft, or say why not. A draft that cannot be kept at all is refused with `InputError`."""
         began = self._stopwatch()
         policy = self._policy(scope, draft.source_id or draft.title) if gated else UNGATED
-        [result] = self._save_batch(scope, self._prepare_batch(scope, policy, [draft], None), policy)
+        [result] = self._save_batch(scope, self._check_and_embed(scope, policy, [draft], None), policy)
         if isinstance(result, Refused):
             raise result.error
         for observe in self._observers:

@@ -4,6 +4,7 @@ Read `searcher` first, then `pipeline`.
 
 - `searcher`: takes a request, returns the result, and logs it.
 - `modes`: how much work a search does, by its question and by token pressure.
+- `search_setting`: what a search was asked, and what it runs on.
 - `pipeline`: runs the stages in their order.
 - `options`: every number that steers a search.
 - `query`: the words of the question, its intent, and expansion.

@@ -212,16 +212,20 @@ def find_named(
     `lines` has the analysed words of their best passages; `says_nothing` tells the titles that do not count. A memory
     that several name is named by the best of them.
     """
-    fields = [lines.get(memory.best.number, " \n \n ").split("\n") for memory in memories]
+    fields = [lines.get(memory.ranked[0].number, " \n \n ").split("\n") for memory in memories]
     titles = [title.strip() for title, *_ in fields]
     # A title that several of them have, such as that of a page in parts, names none of them.
     alone = {title for title, times in Counter(titles).items() if title and times == 1}
     found: dict[int, NamedBy] = {}
-    for place, (seed, own) in enumerate(zip(memories[:seeds], titles, strict=False)):
-        body = fields[place][-1]
-        for memory, title in zip(memories, titles, strict=True):
-            called = title in alone and title != own and f" {title} " in body
-            if called and memory.memory not in found and not says_nothing(title):
+    bodies = [field[-1] for field in fields[:seeds]]
+    every = "\n".join(bodies)
+    # Most titles stand in none of the bodies.
+    pairs = zip(memories, titles, strict=True)
+    called = [(memory, title) for memory, title in pairs if title in alone and f" {title} " in every]
+    for place, (seed, own, body) in enumerate(zip(memories[:seeds], titles, bodies, strict=False)):
+        for memory, title in called:
+            named = title != own and f" {title} " in body
+            if named and memory.memory not in found and not says_nothing(title):
                 found[memory.memory] = NamedBy(place + 1, seed.score / memories[0].score)
     return found
 

@@ -15,14 +15,13 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping, 
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from assay.embedding.protocol import Embedder
 from assay.errors import AssayError
-from assay.index import AllowedPassages, Rows, SearchView
+from assay.index import AllowedPassages, Rows, SearchView, join_found, numbers_of
 from assay.memory.searching import channels as graph
 from assay.memory.searching.channels import (
     CHANNELS,
@@ -37,7 +36,7 @@ from assay.memory.searching.channels import (
     search_full_text,
     search_stems,
 )
-from assay.memory.searching.fusion import FusedPassage, Passages, best_first, join_channels
+from assay.memory.searching.fusion import FusedPassages, cast_votes
 from assay.memory.searching.query import ParsedQuery
 from assay.memory.searching.trace import Failures, Guard, Stopwatch
 from assay.records import Channel, Filters, FolderMode, FusionMethod, SearchRequest
@@ -121,8 +120,6 @@ def _share_of_memories(chosen: Sequence[FolderEvidence], every: Sequence[FolderE
 # it.
 
 Passes = Callable[[Candidate], bool]
-_NUMBER = itemgetter(0)
-"""Of a passage in a list, fused or not."""
 
 
 def passes(filters: Filters, folders: Sequence[str] | None = None, tagged: Collection[int] | None = None) -> Passes:
@@ -150,9 +147,7 @@ def keep_passing(lists: Mapping[Channel, Offer], good: Container[int]) -> dict[C
     """
     passed = good.__contains__
     return {
-        channel: offered
-        if all(map(passed, map(_NUMBER, offered)))
-        else [entry for entry in offered if entry[0] in good]
+        channel: offered if all(map(passed, numbers_of(offered))) else [entry for entry in offered if entry[0] in good]
         for channel, offered in lists.items()
     }
 
@@ -373,14 +368,17 @@ class _Fused(NamedTuple):
     """Lists, and what became of them."""
 
     told: Mapping[Channel, Offer]
-    passages: Passages[int]
-    ranked: list[FusedPassage[int]]
+    passages: FusedPassages[int]
 
 
-_NOTHING = _Fused({}, {}, [])
+_NOTHING = _Fused({}, FusedPassages())
 OF_PASSAGES = frozenset({Channel.VECTOR, Channel.FTS5, Channel.BM25})
 """The channels that are fused before memories are loaded."""
 _PLACES = {channel: place for place, channel in enumerate(Channel)}
+
+
+def _is_graph(entry: tuple[Channel, object]) -> bool:
+    return entry[0] is Channel.GRAPH
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -392,15 +390,15 @@ class Fusing:
     rrf_k: int
     _last: list[_Fused] = field(default_factory=list, init=False, repr=False, compare=False)
 
-    def __call__(self, lists: Mapping[Channel, Offer]) -> list[FusedPassage[int]]:
+    def __call__(self, lists: Mapping[Channel, Offer]) -> FusedPassages[int]:
         """Return the passages of all lists, best first. Equal lists are fused once; empty lists make no difference."""
         told = {channel: offered for channel, offered in lists.items() if offered}
         if not self._last or self._last[0].told != told:
             before = self._before(told)
             further = {channel: told[channel] for channel in told.keys() - before.told.keys()}
-            passages = join_channels(before.passages, further, self.method, self.weights, self.rrf_k)
-            self._last[:] = [_Fused(told, passages, best_first(passages))]
-        return self._last[0].ranked
+            votes = cast_votes(further, self.method, self.weights, self.rrf_k)
+            self._last[:] = [_Fused(told, before.passages.join(votes))]
+        return self._last[0].passages
 
     def _before(self, told: Mapping[Channel, Offer]) -> _Fused:
         """What was fused last, when all that came since are channels behind those: the graph after the passages."""
@@ -461,7 +459,8 @@ class Gathering:
 
     def gather(self, channels: Sequence[Channel], *, full_text_stands_in: bool = False) -> Candidates:
         """Ask these channels, passages before memories; `full_text_stands_in`: ask `fts5` too if `bm25` fails."""
-        asked = [entry for channel in in_channel_order(channels) if (entry := CHANNELS.find(channel.value)) is not None]
+        known = CHANNELS.all()
+        asked = [known[channel.value].entry for channel in in_channel_order(channels) if channel.value in known]
         for entry in asked:
             if entry.of_passages is not None:
                 self._run(entry.channel, partial(entry.of_passages, self._ask))
@@ -471,17 +470,17 @@ class Gathering:
         if self._expand and Channel.BM25 in self._found.lists and self._expand_query(fused):
             fused = self._fuse_and_fetch()
         # The graph starts from what all the others found, so it comes last.
-        for entry in sorted(asked, key=lambda entry: entry.channel is Channel.GRAPH):
-            if entry.of_memories is not None:
-                asking = replace(self._ask, neighbours=partial(self._reach, fused))
-                self._run(entry.channel, partial(self._vote, entry.of_memories, asking, fused))
+        of_memories = [(entry.channel, entry.of_memories) for entry in asked if entry.of_memories is not None]
+        asking = replace(self._ask, neighbours=partial(self._reach, fused)) if of_memories else self._ask
+        for channel, find in sorted(of_memories, key=_is_graph):
+            self._run(channel, partial(self._vote, find, asking, fused))
         return self._found
 
-    def _fuse_and_fetch(self) -> list[FusedPassage[int]]:
+    def _fuse_and_fetch(self) -> FusedPassages[int]:
         self._compare_found()
         fused = self._fusing(self._found.lists)
         if fused:
-            self._fetch(list(map(_NUMBER, fused)))
+            self._fetch(fused.keys)
         return fused
 
     def _compare_found(self) -> None:
@@ -489,7 +488,7 @@ class Gathering:
         lists = self._found.lists
         if self._fusing.method is not FusionMethod.CONVEX or not self._ask.options.compare_found:
             return
-        found = dict.fromkeys(chain.from_iterable([map(_NUMBER, offered) for offered in lists.values()]))
+        found = set(chain.from_iterable(map(numbers_of, lists.values())))
         for channel, compare in ((Channel.VECTOR, compare_found), (Channel.BM25, score_found)):
             if (listed := lists.get(channel)) is not None:
                 self._join_compared(channel, listed, partial(compare, self._expanded_ask, listed, found))
@@ -498,14 +497,14 @@ class Gathering:
         begun = self._elapsed_ms()
         compared = self._guard.run(f"comparing for {channel}", self._ask.work, compare)
         if compared:
-            self._found.lists[channel] = listed + compared
-            self._found.compared.setdefault(channel, set()).update(map(_NUMBER, compared))
+            self._found.lists[channel] = join_found(listed, compared)
+            self._found.compared.setdefault(channel, set()).update(numbers_of(compared))
         self._found.timings[channel] += self._elapsed_ms() - begun
 
-    def _expand_query(self, fused: Sequence[FusedPassage[int]]) -> bool:
+    def _expand_query(self, fused: FusedPassages[int]) -> bool:
         """Ask `bm25` again with words that the first results share; False when there are none to add."""
         passing = self._found.passing.memory_numbers
-        first = [passage.number for passage in fused if passage.number in passing]
+        first = [number for number in fused.keys if number in passing]
         work = self._ask.work
         added = self._guard.run("query expansion", work, lambda: find_expansion_stems(self._ask, first))
         if not added:
@@ -518,12 +517,10 @@ class Gathering:
         self._found.added_stems = added
         return True
 
-    def _vote(
-        self, find: Callable[[Ask], Sequence[tuple[str, float]]], ask: Ask, fused: Sequence[FusedPassage[int]]
-    ) -> Offer:
+    def _vote(self, find: Callable[[Ask], Sequence[tuple[str, float]]], ask: Ask, fused: FusedPassages[int]) -> Offer:
         return self._votes(find(ask), fused)
 
-    def _reach(self, fused: Sequence[FusedPassage[int]]) -> list[tuple[str, float]]:
+    def _reach(self, fused: FusedPassages[int]) -> list[tuple[str, float]]:
         """Follow the graph from the best hits so far, and remember what it reached."""
         self._found.neighbours = graph.search_graph(self._ask.work, self._seeds(fused))[: self._ask.limit]
         return [(neighbour.memory_id, neighbour.score) for neighbour in self._found.neighbours]
@@ -535,30 +532,29 @@ class Gathering:
         if offered is not None:
             self._found.lists[channel] = offered
 
-    def _seeds(self, fused: Sequence[FusedPassage[int]]) -> dict[str, float]:
+    def _seeds(self, fused: FusedPassages[int]) -> dict[str, float]:
         """The best memories so far with their scores: triggered ones too."""
         best: dict[str, float] = {}
         if any(self._found.lists.get(channel) for channel in self._found.lists.keys() - OF_PASSAGES):
             fused = self._fusing(self._found.lists)
         memory_ids = self._found.passing.memory_ids
-        for passage in fused:
-            memory_id = memory_ids.get(passage.number)
-            if memory_id is not None and passage.fused > 0.0:
-                best.setdefault(memory_id, passage.fused)
+        for number in fused.keys:
+            memory_id, score = memory_ids.get(number), fused.totals[number]
+            if memory_id is not None and score > 0.0:
+                best.setdefault(memory_id, score)
             if len(best) == graph.GRAPH_SEEDS:
                 break
         return best
 
-    def _votes(self, memories: Sequence[tuple[str, float]], fused: Sequence[FusedPassage[int]]) -> Offer:
+    def _votes(self, memories: Sequence[tuple[str, float]], fused: FusedPassages[int]) -> Offer:
         """Memories' votes, each given to the memory's best passage; a memory without passages has none to give."""
         if not memories:
             return []
         wanted = {memory for memory, _ in memories}
-        best: dict[str, int] = {}
-        numbers = list(map(_NUMBER, fused))
-        for memory_id, number in zip(map(self._found.passing.memory_ids.get, numbers), numbers, strict=True):
-            if memory_id in wanted:
-                best.setdefault(memory_id, number)
+        # Of the passages of a memory the first one counts, which is the last one from behind.
+        backwards = fused.keys[::-1]
+        first = dict(zip(map(self._found.passing.memory_ids.get, backwards), backwards, strict=True))
+        best = {memory: first[memory] for memory in wanted if memory in first}
         if others := wanted - best.keys():
             firsts = self._find_first_passages(others)
             best |= firsts
@@ -573,13 +569,18 @@ class Gathering:
 
     def _fetch(self, numbers: Sequence[int]) -> None:
         """Take in what is known of these passages, as far as it is not here yet."""
-        known, view = self._found.rows.memory_numbers, self._ask.view
-        new = [number for number in numbers if number not in known]
+        found, view = self._found, self._ask.view
+        known = found.rows.memory_numbers
+        new = [number for number in numbers if number not in known] if known else numbers
         if not new:
             return
         rows = Rows(self._ask.work.passages.candidates(new)) if view is None else view.rows(new)
-        passing, all_passed = self._reach_of.keep_passing(rows), self._found.passing is self._found.rows
-        self._found.rows = self._found.rows.join(rows)
-        # Most searches filter nothing out: then one set of rows is both.
-        same = all_passed and passing is rows
-        self._found.passing = self._found.rows if same else self._found.passing.join(passing)
+        passing = self._reach_of.keep_passing(rows)
+        if not known:
+            found.rows, found.passing = rows, passing
+        elif passing is rows and found.passing is found.rows:
+            # Most searches filter nothing out: then one set of rows is both.
+            found.rows.extend(rows)
+        else:
+            found.passing = found.passing.join(passing)
+            found.rows = found.rows.join(rows)

@@ -17,6 +17,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import compress, islice
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeVar
@@ -25,15 +26,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import BadValue, ChannelUnavailable
-from assay.index import AllowedPassages, SearchView
+from assay.index import AllowedPassages, SearchView, numbers_of
 from assay.memory.learning.policy import DENYLIST
 from assay.memory.searching.options import SearchOptions
 from assay.memory.searching.query import ParsedQuery, expand_query, full_text_query
 from assay.records import Channel, CosineSpread, Mode
 from assay.records.fields import one_of
 from assay.records.searching import add_channel, load_channels_by
-from assay.registry import Registry, hash_function
-from assay.storage import FullTextQuery, Reached, Work
+from assay.registry import Registered, Registry, hash_function
+from assay.storage import FullTextQuery, Work
 from assay.text.terms import stems, stems_of
 from assay.text.wording import FUNCTION_WORDS
 
@@ -197,7 +198,7 @@ def _in_line(words: Sequence[str]) -> str:
 
 # --- `Ask`: what every channel is called with ---
 
-Offer = list[tuple[int, float]]
+Offer = Sequence[tuple[int, float]]
 """Numbers of passages with scores on the channel's own scale, best first, ties by number."""
 
 
@@ -256,7 +257,7 @@ def search_vectors(ask: Ask) -> Offer:
         return []
     if view.model != vector.model:
         raise _other_model(ask, view.model, vector.model)
-    return list(view.nearest(vector.values, model=vector.model, limit=_limit_nearest(ask), allowed=ask.allowed))
+    return view.nearest(vector.values, model=vector.model, limit=_limit_nearest(ask), allowed=ask.allowed)
 
 
 def _limit_nearest(ask: Ask) -> int:
@@ -266,13 +267,12 @@ def _limit_nearest(ask: Ask) -> int:
     return max(ask.wanted, math.ceil(ask.limit * ask.options.nearest_share))
 
 
-def compare_found(ask: Ask, listed: Offer, found: Iterable[int]) -> Offer:
+def compare_found(ask: Ask, listed: Offer, found: set[int]) -> Offer:
     """The cosines of passages that other channels found and this one did not list, best first."""
-    vector, known = ask.vector, set(map(itemgetter(0), listed))
-    others = [number for number in found if number not in known]
+    vector, others = ask.vector, list(found.difference(numbers_of(listed)))
     if vector is None or not others:
         return []
-    return list(ask.opened_view().cosines(vector.values, others, model=vector.model))
+    return ask.opened_view().cosines(vector.values, others, model=vector.model)
 
 
 def find_cosine_spread(ask: Ask) -> CosineSpread | None:
@@ -347,16 +347,15 @@ def search_stems(ask: Ask) -> Offer:
     asked = _asked_stems(ask)
     if not asked:
         return []
-    return list(view.lexical(asked, limit=ask.limit, allowed=ask.allowed))
+    return view.lexical(asked, limit=ask.limit, allowed=ask.allowed)
 
 
-def score_found(ask: Ask, listed: Offer, found: Iterable[int]) -> Offer:
+def score_found(ask: Ask, listed: Offer, found: set[int]) -> Offer:
     """BM25 of passages that other channels found and this one did not list, best first."""
-    known = set(map(itemgetter(0), listed))
-    others = [number for number in found if number not in known]
+    others = list(found.difference(numbers_of(listed)))
     if not others:
         return []
-    return list(ask.opened_view().lexical_of(_asked_stems(ask), others))
+    return ask.opened_view().lexical_of(_asked_stems(ask), others)
 
 
 def _asked_stems(ask: Ask) -> dict[str, float]:
@@ -454,22 +453,23 @@ class GraphNeighbour(NamedTuple):
     hops: int
 
 
+_new_neighbour: Callable[[tuple[str, float, float, int]], GraphNeighbour] = partial(tuple.__new__, GraphNeighbour)
+
+
 def search_graph(work: Work, seeds: Mapping[str, float]) -> list[GraphNeighbour]:
     """The neighbours of seeds, best first, ties by id. Each seed has its score, above 0."""
     if not seeds:
         return []
     best_seed = max(seeds.values())
     shares = {seed: score / best_seed for seed, score in seeds.items()}
-    best: dict[str, GraphNeighbour] = {}
-    for found in _score_neighbours(work.edges.around(list(seeds), hops=GRAPH_HOPS, limit=MOST_NEIGHBOURS), shares):
-        if found.memory_id not in best or found.score > best[found.memory_id].score:
-            best[found.memory_id] = found
-    return sorted(best.values(), key=lambda one: (-one.score, one.memory_id))
-
-
-def _score_neighbours(reached: Iterable[Reached], shares: Mapping[str, float]) -> Iterable[GraphNeighbour]:
-    for reach in reached:
-        yield GraphNeighbour(reach.memory_id, reach.strength * shares[reach.seed], reach.strength, reach.hops)
+    reached = work.edges.around(list(seeds), hops=GRAPH_HOPS, limit=MOST_NEIGHBOURS)
+    found = [
+        _new_neighbour((memory_id, strength * shares[seed], strength, hops))
+        for memory_id, seed, hops, strength, _ in reached
+    ]
+    found.sort(key=itemgetter(0))
+    found.sort(key=itemgetter(1), reverse=True)
+    return found
 
 
 # --- The registry of channels, and the decorator `@channel` ---
@@ -565,8 +565,16 @@ def _read_offers(offered: Offers, name: str) -> list[tuple[str, float]]:
 
 def list_added_channels(mode: Mode | None = None) -> list[ChannelEntry]:
     """Return the channels that packages and programs added; with a mode, only those of that mode."""
-    entries = [registered.entry for registered in CHANNELS.all().values()]
-    return [entry for entry in entries if entry.weight is not None and (mode is None or mode in entry.modes)]
+    every, known = CHANNELS.all(), _ADDED.get("last")
+    if known is None or known[0] is not every:
+        added = tuple(known.entry for known in every.values() if known.entry.weight is not None)
+        # Mostly none: every search asks several times. One assignment, so that threads need no lock.
+        known = _ADDED["last"] = every, added
+    return [entry for entry in known[1] if mode is None or mode in entry.modes]
+
+
+_ADDED: dict[str, tuple[Mapping[str, Registered[ChannelEntry]], tuple[ChannelEntry, ...]]] = {}
+"""The channels that were registered when this was last asked, and which of them were added."""
 
 
 def _add_builtin(channel_name: Channel, summary: str, **finds: Any) -> None:

@@ -8,16 +8,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 from itertools import count, islice, repeat
-from operator import attrgetter, itemgetter, mul
+from operator import add, mul
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Generic, NamedTuple, Protocol, Self, TypeVar, cast, overload
 
 from assay.errors import BadValue
+from assay.index import FoundPassages
 from assay.records import Channel, ChannelCandidates, FusionMethod, Vote
 from assay.records.searching import in_channel_order
 
@@ -117,9 +117,6 @@ class Ordered(Protocol):
 
 Key = TypeVar("Key", bound=Ordered)
 
-_KEY, _SECOND, _FUSED = itemgetter(0), itemgetter(1), attrgetter("fused")
-
-
 Ballot = tuple[Channel, int, float, float, float]
 """A vote's channel, rank, score, scaled score and weight. A thousand are cast in a search and a few dozen are shown."""
 
@@ -142,9 +139,94 @@ class FusedPassage(NamedTuple, Generic[Key]):
         return tuple([ballot[0] for ballot in self.ballots])
 
 
-Passages = Mapping[Key, FusedPassage[Key]]
-_new_passage: Callable[[tuple[Any, float, tuple[Ballot, ...]]], Any] = partial(tuple.__new__, FusedPassage)
-"""Hundreds are made in a search: without a call in Python for each."""
+class ChannelVotes(NamedTuple, Generic[Key]):
+    """One channel's list, ranked and scaled, as columns: a search casts hundreds of votes and looks at dozens."""
+
+    channel: Channel
+    keys: list[Key]
+    """Best first."""
+    scores: list[float]
+    values: list[float]
+    """Scaled."""
+    weight: float
+    worth: dict[Key, float]
+    """What it adds to the score of each passage: weight times value."""
+
+
+class FusedPassages(Sequence[FusedPassage[Key]]):
+    """The passages of all lists, best first. A passage with its ballots is made when somebody looks at it."""
+
+    __slots__ = ("_places", "_votes", "keys", "totals")
+
+    def __init__(self, votes: Sequence[ChannelVotes[Key]] = (), totals: dict[Key, float] | None = None) -> None:
+        """`totals` are the sums of all votes, by key, in the order in which the keys were first met."""
+        self._votes = votes
+        self._places: list[dict[Key, int]] | None = None
+        self.totals: dict[Key, float] = {} if totals is None else totals
+        # Stable, so that the order in which they were first met, by channel and rank, parts equals.
+        self.keys = sorted(self.totals, key=self.totals.__getitem__, reverse=True)
+        """Best first."""
+
+    @classmethod
+    def of(cls, passages: Iterable[FusedPassage[Key]]) -> FusedPassages[Key]:
+        """Passages that are made already, best first."""
+        return _MadePassages(passages)
+
+    def join(self, votes: Sequence[ChannelVotes[Key]]) -> FusedPassages[Key]:
+        """Return these with the votes of further channels; keys stay in the order in which they were first met."""
+        totals, joined = self.totals, [*self._votes]
+        for vote in votes:
+            totals = _add_votes(totals, joined, vote)
+            joined.append(vote)
+        return FusedPassages(joined, totals)
+
+    def find(self, key: Key) -> FusedPassage[Key]:
+        """The passage of a key."""
+        if self._places is None:
+            self._places = [dict(zip(vote.keys, count(), strict=False)) for vote in self._votes]
+        ballots = []
+        for vote, places in zip(self._votes, self._places, strict=True):
+            place = places.get(key)
+            if place is not None:
+                ballots.append((vote.channel, place + 1, vote.scores[place], vote.values[place], vote.weight))
+        # Without the call in Python that a named tuple makes for each.
+        made: FusedPassage[Key] = tuple.__new__(FusedPassage, (key, self.totals[key], tuple(ballots)))
+        return made
+
+    @overload
+    def __getitem__(self, place: int) -> FusedPassage[Key]: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[FusedPassage[Key]]: ...
+    def __getitem__(self, place: int | slice) -> FusedPassage[Key] | list[FusedPassage[Key]]:
+        if isinstance(place, slice):
+            return list(map(self.find, self.keys[place]))
+        return self.find(self.keys[place])
+
+    def __iter__(self) -> Iterator[FusedPassage[Key]]:
+        return map(self.find, self.keys)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # as of every list
+
+
+class _MadePassages(FusedPassages[Key]):
+    """Passages that were made elsewhere."""
+
+    __slots__ = ("_made",)
+
+    def __init__(self, passages: Iterable[FusedPassage[Key]]) -> None:
+        self._made = {passage.number: passage for passage in passages}
+        super().__init__()
+        self.keys = list(self._made)
+        self.totals = {key: passage.fused for key, passage in self._made.items()}
+
+    def find(self, key: Key) -> FusedPassage[Key]:
+        return self._made[key]
 
 
 def fuse(
@@ -154,24 +236,20 @@ def fuse(
     rrf_k: int = 60,
 ) -> list[FusedPassage[Key]]:
     """All passages of all lists, best first. The order within each list given does not matter."""
-    return best_first(join_channels({}, lists, method, weights, rrf_k))
+    return list(FusedPassages[Key]().join(cast_votes(lists, method, weights, rrf_k)))
 
 
-def join_channels(
-    before: Passages[Key],
+def cast_votes(
     lists: Mapping[Channel, Iterable[tuple[Key, float]]],
     method: FusionMethod,
     weights: Mapping[Channel, float],
     rrf_k: int = 60,
-) -> Passages[Key]:
-    """Add further channels to the fused passages; keys stay in the order in which they first appeared."""
-    ranked = {channel: order_channel(lists[channel]) for channel in in_channel_order(lists)}
-    return _join_lists(before, ranked, method, weights, rrf_k)
-
-
-def best_first(passages: Passages[Key]) -> list[FusedPassage[Key]]:
-    """By score; stable, so that the order in which they were first met, by channel and rank, parts equals."""
-    return sorted(passages.values(), key=_FUSED, reverse=True)
+) -> list[ChannelVotes[Key]]:
+    """The votes of channels, in the order of the channels. The order within each list given does not matter."""
+    return [
+        _cast(channel, *_order_columns(lists[channel]), method=method, weights=weights, rrf_k=rrf_k)
+        for channel in in_channel_order(lists)
+    ]
 
 
 def replay(
@@ -181,26 +259,38 @@ def replay(
     rrf_k: int = 60,
 ) -> list[FusedPassage[str]]:
     """The same from what was logged, best first as `ordered` gave it: what would another method have done?"""
-    logged = {
-        Channel(candidate.channel): list(zip(candidate.ids, candidate.scores, strict=True)) for candidate in candidates
-    }
-    ranked = {channel: logged[channel] for channel in in_channel_order(logged)}
-    return best_first(_join_lists({}, ranked, method, weights, rrf_k))
+    logged = {Channel(candidate.channel): candidate for candidate in candidates}
+    votes = [
+        _cast(channel, list(found.ids), list(found.scores), method=method, weights=weights, rrf_k=rrf_k)
+        for channel in in_channel_order(logged)
+        for found in [logged[channel]]
+    ]
+    return list(FusedPassages[str]().join(votes))
 
 
 def order_channel(found: Iterable[tuple[Key, float]]) -> list[tuple[Key, float]]:
     """Order a channel's list by score, then by key; a passage that was found twice counts once, with its best score."""
-    by_score = _best_first(found)
-    if len(set(map(_KEY, by_score))) == len(by_score):
-        return by_score
-    return _best_first(dict(reversed(by_score)).items())
+    return list(zip(*_order_columns(found), strict=True))
 
 
-def _best_first(found: Iterable[tuple[Key, float]]) -> list[tuple[Key, float]]:
-    """By score, then by key: two stable sorts, since a key of both would be a call in Python for each."""
-    by_key = sorted(found, key=_KEY)
-    by_key.sort(key=_SECOND, reverse=True)
-    return by_key
+def _order_columns(found: Iterable[tuple[Key, float]]) -> tuple[list[Key], list[float]]:
+    """The same as two columns."""
+    keys: list[Key]
+    if isinstance(found, FoundPassages):
+        keys, scores = cast("list[Key]", found.numbers), found.scores
+    else:
+        pairs = list(found)
+        keys, scores = [key for key, _ in pairs], [score for _, score in pairs]
+    order = sorted(range(len(keys)), key=scores.__getitem__, reverse=True)
+    if len(set(scores)) != len(scores):
+        # Only equal scores need their keys. Two stable sorts: a key of both would be a call in Python for each.
+        order.sort(key=keys.__getitem__)
+        order.sort(key=scores.__getitem__, reverse=True)
+    if len(set(keys)) != len(keys):
+        # From behind: of two entries of a key, the better one is what is kept of them.
+        best: dict[Key, float] = {keys[place]: scores[place] for place in reversed(order)}
+        return _order_columns(best.items())
+    return list(map(keys.__getitem__, order)), list(map(scores.__getitem__, order))
 
 
 def ceiling(ran: Iterable[Channel], method: FusionMethod, weights: Mapping[Channel, float], rrf_k: int = 60) -> float:
@@ -209,48 +299,44 @@ def ceiling(ran: Iterable[Channel], method: FusionMethod, weights: Mapping[Chann
     return total if method is FusionMethod.CONVEX else total / (rrf_k + 1)
 
 
-def _join_lists(
-    before: Passages[Key],
-    ranked: Mapping[Channel, Sequence[tuple[Key, float]]],
+def _cast(
+    channel: Channel,
+    keys: list[Key],
+    scores: list[float],
+    *,
     method: FusionMethod,
     weights: Mapping[Channel, float],
     rrf_k: int,
-) -> Passages[Key]:
-    ballots: dict[Key, tuple[Ballot, ...]] = {}
-    totals: dict[Key, float] = {}
-    for channel, found in ranked.items():
-        keys, scores, weight = list(map(_KEY, found)), list(map(_SECOND, found)), _weight(channel, weights)
-        values = _values(channel, scores, method, rrf_k)
-        # Hundreds of ballots are cast in a search: columns spare a call in Python for each.
-        cast: dict[Key, Ballot] = dict(
-            zip(keys, zip(repeat(channel), count(1), scores, values, repeat(weight), strict=False), strict=True)
-        )
-        fresh: dict[Key, tuple[Ballot, ...]] = dict(zip(cast, zip(cast.values(), strict=True), strict=True))
-        worth = dict(zip(keys, map(mul, values, repeat(weight)), strict=True))
-        # Only what was found before is looked at one by one.
-        for key in (cast.keys() & before.keys()) - ballots.keys():
-            fresh[key] = (*before[key].ballots, cast[key])
-            worth[key] = _total(fresh[key])
-        for key in cast.keys() & ballots.keys():
-            known = ballots[key]
-            fresh[key] = (*known, cast[key])
-            # A sum of two is rounded once, as `fsum` rounds it.
-            worth[key] = totals[key] + worth[key] if len(known) == 1 else _total(fresh[key])
-        # Keys stay in the order in which they were first met.
-        ballots |= fresh
-        totals |= worth
-    fused = map(_new_passage, zip(ballots, totals.values(), ballots.values(), strict=True))
-    return {**before, **dict(zip(ballots, fused, strict=True))}
+) -> ChannelVotes[Key]:
+    weight = _weight(channel, weights)
+    values = _values(channel, scores, method, rrf_k)
+    return ChannelVotes(
+        channel, keys, scores, values, weight, dict(zip(keys, map(mul, values, repeat(weight)), strict=False))
+    )
 
 
-def _values(channel: Channel, scores: Sequence[float], method: FusionMethod, rrf_k: int) -> Sequence[float]:
+def _add_votes(
+    totals: dict[Key, float], earlier: Sequence[ChannelVotes[Key]], vote: ChannelVotes[Key]
+) -> dict[Key, float]:
+    """Return the sums with those of one more channel."""
+    worth = vote.worth
+    if not earlier:
+        return worth
+    # A sum of two is rounded once, as `fsum` rounds it; -0.0 added to a number is that number, whatever its sign.
+    fresh = dict(zip(worth, map(add, map(totals.get, worth, repeat(-0.0)), worth.values()), strict=True))
+    if len(earlier) > 1:
+        for key in worth.keys() & totals.keys():
+            parts = [other.worth[key] for other in earlier if key in other.worth]
+            if len(parts) > 1:
+                fresh[key] = math.fsum([*parts, worth[key]])
+    # Keys stay in the order in which they were first met.
+    return totals | fresh
+
+
+def _values(channel: Channel, scores: Sequence[float], method: FusionMethod, rrf_k: int) -> list[float]:
     if method is FusionMethod.CONVEX:
         return scale_scores(channel, scores)
     return [1.0 / (rrf_k + rank) for rank in range(1, len(scores) + 1)]
-
-
-def _total(ballots: Sequence[Ballot]) -> float:
-    return math.fsum([weight * value for _, _, _, value, weight in ballots])
 
 
 def _vote(channel: Channel, rank: int, score: float, value: float, weight: float) -> Vote:
@@ -292,9 +378,67 @@ class AggregatedMemory(NamedTuple):
         return self.ranked[0]
 
 
-_new_memory: Callable[[tuple[int, float, tuple[FusedPassage[int], ...]]], AggregatedMemory] = partial(
-    tuple.__new__, AggregatedMemory
-)
+class AggregatedMemories(Sequence[AggregatedMemory]):
+    """Memories, best first. One with its passages is made when somebody looks at it: of hundreds, dozens are."""
+
+    __slots__ = ("_first", "_fused", "_made", "_scores", "_several", "numbers")
+
+    def __init__(
+        self,
+        fused: FusedPassages[int],
+        scores: Mapping[int, float],
+        first: Mapping[int, int],
+        several: Mapping[int, Sequence[int]],
+    ) -> None:
+        """`first` has the best passage of each memory, `several` all passages of those with more than one."""
+        self._fused = fused
+        self._scores = scores
+        self._first = first
+        self._several = several
+        self._made: dict[int, AggregatedMemory] = {}
+        # Stable: memories were met in the order of their best passages.
+        self.numbers = sorted(scores, key=scores.__getitem__, reverse=True)
+        """Of the memories."""
+
+    @property
+    def best_passages(self) -> list[int]:
+        """The number of the best passage of each."""
+        return list(map(self._first.__getitem__, self.numbers))
+
+    def drop_scoreless(self) -> None:
+        """Leave those out that score 0: nothing speaks for them, such as a vector that points away."""
+        numbers, scores = self.numbers, self._scores
+        while numbers and not scores[numbers[-1]] > 0.0:
+            numbers.pop()
+
+    @overload
+    def __getitem__(self, place: int) -> AggregatedMemory: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[AggregatedMemory]: ...
+    def __getitem__(self, place: int | slice) -> AggregatedMemory | list[AggregatedMemory]:
+        if isinstance(place, slice):
+            return list(map(self._find, self.numbers[place]))
+        return self._find(self.numbers[place])
+
+    def __iter__(self) -> Iterator[AggregatedMemory]:
+        return map(self._find, self.numbers)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # as of every list
+
+    def _find(self, memory: int) -> AggregatedMemory:
+        found = self._made.get(memory)
+        if found is None:
+            passages = self._several.get(memory) or (self._first[memory],)
+            ranked = tuple(map(self._fused.find, passages))
+            found = tuple.__new__(AggregatedMemory, (memory, self._scores[memory], ranked))
+            self._made[memory] = found
+        return found
 
 
 def mpab(scores: Sequence[float], coefficient: float) -> float:
@@ -308,8 +452,10 @@ def mpab(scores: Sequence[float], coefficient: float) -> float:
 
 def floor_of(fused: Sequence[FusedPassage[int]], memory_of: Mapping[int, int]) -> float:
     """What a further passage has to be above to count."""
-    counting = (passage.fused for passage in fused if passage.number in memory_of)
-    return next(islice(counting, COUNTED, None), 0.0)
+    passages = _with_columns(fused)
+    counting = filter(memory_of.__contains__, passages.keys)
+    last = next(islice(counting, COUNTED, None), None)
+    return 0.0 if last is None else passages.totals[last]
 
 
 def aggregate(
@@ -320,44 +466,41 @@ def aggregate(
     *,
     floor: float = 0.0,
     position_of: Callable[[int], int] = int,
-) -> list[AggregatedMemory]:
+) -> AggregatedMemories:
     """Memories, best first; equals by their best passage's place in `fused`.
 
     Passages that `memory_of` does not know were filtered out. Without `position_of`, numbers grow with the document.
     Not `enabled`: a memory scores what its best passage scores.
     """
-    first: dict[int, FusedPassage[int]] = {}
-    several: dict[int, list[FusedPassage[int]]] = {}
-    for memory, passage in zip(map(memory_of.get, map(_KEY, fused)), fused, strict=True):
-        if memory is None:
-            continue
-        if memory in first:
-            several.setdefault(memory, [first[memory]]).append(passage)
+    passages = _with_columns(fused)
+    first: dict[int | None, int] = {}
+    several: dict[int | None, list[int]] = {}
+    for memory, number in zip(map(memory_of.get, passages.keys), passages.keys, strict=True):
+        if memory not in first:
+            first[memory] = number
+        elif memory in several:
+            several[memory].append(number)
         else:
-            first[memory] = passage
-    weight = coefficient if enabled else 0.0
-    # Most memories are found by one passage, and hundreds are made in a search: without a call in Python for each.
-    only = first.values()
-    found = dict(
-        zip(first, map(_new_memory, zip(first, map(_SECOND, only), zip(only, strict=True), strict=True)), strict=True)
+            several[memory] = [first[memory], number]
+    first.pop(None, None)
+    several.pop(None, None)
+    totals, weight = passages.totals, coefficient if enabled else 0.0
+    scores = dict(zip(first, map(totals.__getitem__, first.values()), strict=True))
+    for memory, numbers in several.items():
+        numbers.sort(key=position_of)
+        # Stable: ties in document order.
+        numbers.sort(key=totals.__getitem__, reverse=True)
+        others = [max(totals[number] - floor, 0.0) for number in numbers[1:]]
+        scores[memory] = _join_memory(totals[numbers[0]], others, weight)
+        # Of passages that score the same, the first in the document is the best one.
+        first[memory] = numbers[0]
+    return AggregatedMemories(
+        passages, cast("dict[int, float]", scores), cast("dict[int, int]", first), cast("dict[int, list[int]]", several)
     )
-    for memory, passages in several.items():
-        found[memory] = _aggregate_memory(memory, passages, weight, floor, position_of)
-    # Stable: memories were met in the order of their best passages.
-    return sorted(found.values(), key=_SECOND, reverse=True)
 
 
-def _aggregate_memory(
-    memory: int,
-    passages: Sequence[FusedPassage[int]],
-    coefficient: float,
-    floor: float,
-    position_of: Callable[[int], int],
-) -> AggregatedMemory:
-    in_document = sorted(passages, key=lambda one: position_of(one.number))
-    ranked = sorted(in_document, key=attrgetter("fused"), reverse=True)
-    score = _join_memory(ranked[0].fused, [max(passage.fused - floor, 0.0) for passage in ranked[1:]], coefficient)
-    return AggregatedMemory(memory, score, tuple(ranked))
+def _with_columns(fused: Sequence[FusedPassage[int]]) -> FusedPassages[int]:
+    return fused if isinstance(fused, FusedPassages) else FusedPassages.of(fused)
 
 
 def _join_memory(best: float, others: Sequence[float], coefficient: float) -> float:

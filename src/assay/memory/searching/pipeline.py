@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from functools import cached_property
-from operator import itemgetter
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
 
 from assay.embedding.protocol import CrossEncoder
-from assay.flags import FlagStates
-from assay.index import Rows, SearchView
+from assay.index import Rows, scores_of
 from assay.memory.learning.votes import Praise
 from assay.memory.searching import boosts
 from assay.memory.searching import channels as graph
 from assay.memory.searching.boosts import Booster, NamedBy, Surroundings, combine_boosts, find_named
 from assay.memory.searching.candidates import Candidates, Fusing, Gathering, Reach, Scoping, keep_passing
-from assay.memory.searching.channels import Ask, Offer, QueryVector, find_cosine_spread, list_added_channels
+from assay.memory.searching.channels import Ask, Offer, find_cosine_spread, list_added_channels
 from assay.memory.searching.current_facts import BEYOND as BEYOND_SHOWN
 from assay.memory.searching.current_facts import Placed, arrange_by_time, read_served
-from assay.memory.searching.fusion import AggregatedMemory, aggregate, ceiling, floor_of
+from assay.memory.searching.fusion import AggregatedMemories, aggregate, ceiling, floor_of
 from assay.memory.searching.hops import (
     COMPARED_RESULTS,
     READ,
@@ -32,28 +29,24 @@ from assay.memory.searching.hops import (
     drop_answered,
     find_chains,
 )
-from assay.memory.searching.modes import ModeChoice, SearchPlan, plan_mode
-from assay.memory.searching.options import SearchOptions
+from assay.memory.searching.modes import SearchPlan, plan_mode
 from assay.memory.searching.query import ParsedQuery, parse
 from assay.memory.searching.raised_notes import RaisedNotes
 from assay.memory.searching.relevance import FoundResult, Relevance, find_relevance, fitted_embedder, read_query
 from assay.memory.searching.results import COMPARED, Ranked, Ranking, Rules, Shown, finish_results, mmr, rerank_with
-from assay.memory.searching.tiers import IsDeprecated, is_deprecated, is_never_deprecated, split_deprecated
+from assay.memory.searching.search_setting import Asked, Setting
+from assay.memory.searching.tiers import IsDeprecated, Split, is_deprecated, is_never_deprecated, split_deprecated
 from assay.memory.searching.trace import Guard, Trace
 from assay.memory.searching.trust import BEYOND, Contradictions, Opposed, arrange, look_up
-from assay.memory.sessions import History, Turn
 from assay.records import (
     Channel,
     CosineSpread,
     FolderMode,
     FusionMethod,
-    Intent,
     Mode,
-    Scope,
-    SearchRequest,
 )
 from assay.records.searching import in_channel_order
-from assay.storage import Candidate, StoredFact, Work
+from assay.storage import Candidate, StoredFact
 from assay.text.terms import stems
 
 #     folder-choice -> candidate -> filter -> fusion -> aggregate -> boost -> rerank
@@ -61,39 +54,6 @@ from assay.text.terms import stems
 #
 # When too little was found, `fallback` widens what may be widened and the middle stages run once more: first the
 # folders that the search chose by itself, then the channels of quick mode. What the caller asked for is never dropped.
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
-    """A request and everything that was decided before the store was read."""
-
-    scope: Scope
-    request: SearchRequest
-    intent: Intent
-    choice: ModeChoice
-    vector: QueryVector | None
-    now: datetime
-    before: str | None = None
-    """The query up to which history counts; None: all of it."""
-
-    @property
-    def identity(self) -> str:
-        """The identity that a partial rollout decides by: the session, or else the principal."""
-        return self.request.session_id or self.scope.principal
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Setting:
-    """What a search runs on: one snapshot of the store, and the state of this process."""
-
-    work: Work
-    view: SearchView | None
-    states: FlagStates
-    history: History
-    past: Callable[[], Sequence[Turn]]
-    """Results of other searches, loaded only if the session has something to compare them with."""
-    options: SearchOptions
-    cross_encoder: CrossEncoder | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,12 +68,20 @@ class Answer:
     cosines: CosineSpread | None
 
 
+LOOKED_AT = 24
+"""Rows that are made at once: most searches look at a few more, each of which is made when it is looked at."""
+_NOT_MOVED = (None,) * (len(Ranked._fields) - 4)
+_new_ranked: Callable[[tuple[object, ...]], Ranked] = partial(tuple.__new__, Ranked)
+"""Dozens are made in a search: without the call in Python that a named tuple makes for each."""
+
+
 class Pipeline:
     """Runs the stages of one search."""
 
     def __init__(self, asked: Asked, setting: Setting, trace: Trace, guard: Guard) -> None:
         self._asked = asked
         self._request = asked.request
+        self._identity = asked.identity
         self._setting = setting
         self._options = setting.options
         self._trace = trace
@@ -131,7 +99,7 @@ class Pipeline:
             stage.detail["excluded"] = list(reach.excluded)
         ranking, reach, reason = self._widen(self._rank(reach, self._plan), reach)
         with self._trace.stage("final-rank", inputs=ranking.found) as stage:
-            ranking = replace(ranking, relevance=self._find_relevance(ranking))
+            ranking = ranking._replace(relevance=self._find_relevance(ranking))
             shown = finish_results(self._setting.work, ranking, self._request, self._in_view, self._options)
             stage.outputs = len(shown.hits)
             stage.detail |= {"passages_dropped": shown.fitted.dropped, "tokens_over_budget": shown.fitted.overrun}
@@ -143,7 +111,8 @@ class Pipeline:
     def _rank(self, reach: Reach, plan: SearchPlan) -> Ranking:
         """The stages between what may be looked at and the final list."""
         # Of this plan: a search that falls back asks other channels, and weighs them as those.
-        self._fusing = self._fusing_of(plan)
+        if plan is not self._plan:
+            self._fusing = self._fusing_of(plan)
         found = self._gather(reach, plan)
         lists, rows = self._filter(found)
         with self._trace.stage("fusion", inputs=sum(map(len, lists.values()))) as stage:
@@ -161,10 +130,9 @@ class Pipeline:
                 position_of=rows.positions.__getitem__,
             )
             stage.outputs = len(memories)
-        # A score of 0 says that nothing speaks for it, such as a vector that points away.
-        while memories and not memories[-1].score > 0.0:
-            memories.pop()
-        split = split_deprecated(self._boost(memories, rows, found, plan), self._is_deprecated)
+        memories.drop_scoreless()
+        boosted = self._boost(memories, rows, found, plan)
+        split = split_deprecated(boosted, self._is_deprecated) if rows.has_deprecated else Split(boosted, [])
         # Deprecated results are not reranked: a copy that replaced one must not be spread away from it.
         reranked = self._rerank(split.current, len(memories), plan)
         ranking = Ranking(
@@ -180,9 +148,11 @@ class Pipeline:
             ranking = self._follow_facts(ranking, memories, reach.passes)
         ranking = self._put_current_first(ranking)
         ranking = self._apply_trust(ranking, memories, reach.passes)
+        if not ranking.rows.has_deprecated:
+            return ranking
         # Trust may have put a program's note at the very end.
         last = split_deprecated(ranking.order, self._is_deprecated)
-        return replace(ranking, order=last.current + last.deprecated)
+        return ranking._replace(order=last.current + last.deprecated)
 
     def _gather(self, reach: Reach, plan: SearchPlan) -> Candidates:
         channels = self._channels(plan)
@@ -240,9 +210,7 @@ class Pipeline:
                 stage.detail[COMPARED] = {str(name): len(numbers & passing) for name, numbers in found.compared.items()}
             return keep_passing(found.lists, found.passing.memory_numbers), found.passing
 
-    def _boost(
-        self, memories: Sequence[AggregatedMemory], rows: Rows, found: Candidates, plan: SearchPlan
-    ) -> list[Ranked]:
+    def _boost(self, memories: AggregatedMemories, rows: Rows, found: Candidates, plan: SearchPlan) -> list[Ranked]:
         """The memories with their boosts, as far down as these can change what is shown or reranked."""
         with self._trace.stage("boost", inputs=len(memories)) as stage:
             booster = Booster(
@@ -253,30 +221,33 @@ class Pipeline:
                 options=self._options,
                 now=self._asked.now,
             )
-            order = ((memory, rows[memory.ranked[0].number]) for memory in memories)
-            boosted = self._boost_from_top(order, booster, self._places_that_count(plan))
+            rows.make_rows(memories.best_passages[:LOOKED_AT])
+            boosted = self._boost_from_top(memories, rows, booster, self._places_that_count(plan))
+            worths = [place.memory.score * place.factor for place in boosted]
             stage.outputs = len(boosted)
             # Stable: equals keep the order of their base scores.
-            return sorted(boosted, key=lambda one: one.worth, reverse=True)
+            order = sorted(range(len(boosted)), key=worths.__getitem__, reverse=True)
+            return [boosted[place] for place in order]
 
-    def _boost_from_top(
-        self, order: Iterable[tuple[AggregatedMemory, Candidate]], booster: Booster, places: int
-    ) -> list[Ranked]:
+    def _boost_from_top(self, memories: AggregatedMemories, rows: Rows, booster: Booster, places: int) -> list[Ranked]:
         """Apply boosts from the top down to the last memory that a boost could bring to the first places."""
         best: list[float] = []
         done: list[Ranked] = []
         most, explain, bound = booster.most(), self._request.explain, self._options.boost_bound
-        for memory, row in order:
-            if len(best) == places and memory.score * most < best[0]:
+        may_be_deprecated = rows.has_deprecated
+        for memory in memories:
+            score = memory.score
+            if len(best) == places and score * most < best[0]:
                 break
+            row = rows[memory.ranked[0].number]
             # The boosts themselves are for explanations.
             said = booster.boosts(row) if explain else ()
             factor = combine_boosts(said, bound) if explain else booster.find_factor(row)
-            done.append(Ranked(memory, row, said, factor))
-            if self._is_deprecated(row):
+            done.append(_new_ranked((memory, row, said, factor, *_NOT_MOVED)))
+            if may_be_deprecated and self._is_deprecated(row):
                 # It takes none of the first places.
                 continue
-            (heapq.heappush if len(best) < places else heapq.heappushpop)(best, memory.score * factor)
+            (heapq.heappush if len(best) < places else heapq.heappushpop)(best, score * factor)
         return done
 
     def _places_that_count(self, plan: SearchPlan) -> int:
@@ -285,7 +256,7 @@ class Pipeline:
         reranks = plan.rerank or self._cross_encoder is not None
         return max(shown, self._options.rerank_depth) if reranks else shown
 
-    def _surroundings(self, memories: Sequence[AggregatedMemory], rows: Rows, found: Candidates) -> Surroundings:
+    def _surroundings(self, memories: AggregatedMemories, rows: Rows, found: Candidates) -> Surroundings:
         work, attention = self._setting.work, self._setting.history.attention()
         near: Sequence[graph.GraphNeighbour] = ()
         if self._is_enabled("causal_boost"):
@@ -303,7 +274,7 @@ class Pipeline:
         learned: Mapping[str, Mapping[str, float]] = {}
         if self._is_enabled("learn_from_selection"):
             now = self._asked.now
-            learners = rows.find_learners([memory.best.number for memory in memories])
+            learners = rows.find_learners(memories.best_passages)
             learned = self._guard.run("learned triggers", work, lambda: boosts.load_learned(work, learners, now)) or {}
         praises: Mapping[str, Sequence[Praise]] = {}
         if rows.highest_confidence > boosts.NEUTRAL_CONFIDENCE:
@@ -318,7 +289,7 @@ class Pipeline:
             named=self._find_named(memories),
         )
 
-    def _find_named(self, memories: Sequence[AggregatedMemory]) -> Mapping[int, NamedBy]:
+    def _find_named(self, memories: AggregatedMemories) -> Mapping[int, NamedBy]:
         """Return what the first results name by its title."""
         options, work, view = self._options, self._setting.work, self._setting.view
         if not memories or self._asked.choice.mode is Mode.QUICK or not self._is_enabled("named_boost"):
@@ -326,7 +297,7 @@ class Pipeline:
         first = memories[: options.named_depth]
 
         def find() -> Mapping[int, NamedBy]:
-            numbers = [memory.best.number for memory in first]
+            numbers = memories.best_passages[: options.named_depth]
             lines = work.passages.words(numbers) if view is None else view.words(numbers)
             return find_named(first, lines, self._says_nothing, options.named_seeds)
 
@@ -393,7 +364,7 @@ class Pipeline:
         return spread + list(order[len(top) :])
 
     def _follow_facts(
-        self, ranking: Ranking, memories: Sequence[AggregatedMemory], passes: Callable[[Candidate], bool]
+        self, ranking: Ranking, memories: AggregatedMemories, passes: Callable[[Candidate], bool]
     ) -> Ranking:
         """Put first the facts that answer a question in several steps, one after the other."""
         work = self._setting.work
@@ -411,7 +382,7 @@ class Pipeline:
         known = {place.row.memory_id: place for place in ranking.order} | raising.found
         first = [known[memory_id]._replace(step=step) for memory_id, step in steps.items()]
         rest = [place for place in ranking.order if place.row.memory_id not in steps]
-        return replace(ranking, order=(*first, *rest), rows=ranking.rows.join(Rows(raising.rows)))
+        return ranking._replace(order=(*first, *rest), rows=ranking.rows.join(Rows(raising.rows)))
 
     def _find_chains(self, ranking: Ranking) -> list[Chain]:
         work, at = self._setting.work, self._request.filters.as_of
@@ -451,23 +422,24 @@ class Pipeline:
             stage.outputs = len(first)
             stage.detail["moved"] = len(arranged.moves)
         if not arranged.moves:
-            return replace(ranking, facts=facts)
+            return ranking._replace(facts=facts)
         known = {place.row.memory_id: place for place in first}
         moved = [known[memory_id]._replace(current_fact=arranged.moves.get(memory_id)) for memory_id in arranged.order]
-        return replace(ranking, order=(*moved, *ranking.order[len(first) :]), facts=facts)
+        return ranking._replace(order=(*moved, *ranking.order[len(first) :]), facts=facts)
 
     def _apply_trust(
-        self, ranking: Ranking, memories: Sequence[AggregatedMemory], passes: Callable[[Candidate], bool]
+        self, ranking: Ranking, memories: AggregatedMemories, passes: Callable[[Candidate], bool]
     ) -> Ranking:
         """Add contradictions to the ranking, and put no program's note above a person's note that it contradicts."""
-        work, ids = self._setting.work, [place.row.memory_id for place in ranking.order]
+        work, view = self._setting.work, self._setting.view
+        ids = [place.row.memory_id for place in ranking.order]
         with self._trace.stage("trust", inputs=len(ids)) as stage:
             stage.outputs = len(ids)
             shown = self._request.k + len(self._in_view)
-            found = self._guard.run("trust", work, lambda: look_up(work, ids[: shown + BEYOND]))
+            found = self._guard.run("trust", work, lambda: look_up(work, ids[: shown + BEYOND], view))
             opposed = [] if found is None else self._find_opposed(found, ranking)
             if found is None or not opposed or not self._is_enabled("trust_ranking"):
-                return ranking if found is None else replace(ranking, contradictions=found)
+                return ranking if found is None else ranking._replace(contradictions=found)
             rows = ranking.rows
             current = [memory for memory in memories if not self._is_deprecated(rows[memory.best.number])]
             raising = RaisedNotes(work, ranking, current, lambda row: passes(row) and not self._is_deprecated(row))
@@ -476,12 +448,15 @@ class Pipeline:
             order = [known[memory_id]._replace(trust=arranged.moves.get(memory_id)) for memory_id in arranged.order]
             stage.outputs = len(order)
             stage.detail["moved"] = len(arranged.moves)
-            return replace(ranking, order=order, rows=rows.join(Rows(raising.rows)), contradictions=found)
+            return ranking._replace(order=order, rows=rows.join(Rows(raising.rows)), contradictions=found)
 
     def _find_opposed(self, found: Contradictions, ranking: Ranking) -> list[Opposed]:
         """Return the pairs that the rule applies to; a person's note that is deprecated outranks nothing."""
+        pairs = found.find_opposed()
+        if not pairs:
+            return []
         last = {place.row.memory_id for place in ranking.order if self._is_deprecated(place.row)}
-        return [pair for pair in found.find_opposed() if pair.person_id not in last]
+        return [pair for pair in pairs if pair.person_id not in last]
 
     def _find_relevance(self, ranking: Ranking) -> Mapping[str, Relevance]:
         """The relevance of every result that may be shown; empty where it is not known."""
@@ -501,14 +476,14 @@ class Pipeline:
             view.document_count,
             store=(self._cosines or find_cosine_spread(ask)) if compared else None,
             # The nearest alone: what other channels found is further away, and says nothing about the rest.
-            vectors=sorted(listed or (), key=itemgetter(1), reverse=True)[: ask.limit],
+            cosines=sorted(scores_of(listed or ()), reverse=True)[: ask.limit],
         )
         # As for the relevance cut, a deprecated result that scores best must not make current ones irrelevant.
         current = [place for place in places if place.served_last_from is None] or places
-        best = max(place.worth for place in current)
+        best = max([place.worth for place in current])
         found = [FoundResult(place.memory, place.worth / best if best else 0.0) for place in places]
-        lines = view.words([place.memory.best.number for place in places])
-        return dict(zip((place.row.memory_id for place in places), find_relevance(found, query, lines), strict=True))
+        lines = view.words([place.memory.ranked[0].number for place in places])
+        return dict(zip([place.row.memory_id for place in places], find_relevance(found, query, lines), strict=True))
 
     def _widen(self, ranking: Ranking, reach: Reach) -> tuple[Ranking, Reach, str | None]:
         """Return the ranking, or a wider one if it has too few results."""
@@ -578,7 +553,7 @@ class Pipeline:
         return is_deprecated if self._is_enabled("tier_boost") else is_never_deprecated
 
     def _is_enabled(self, flag: str) -> bool:
-        return flag not in self._request.without and self._setting.states.enabled(flag, self._asked.identity)
+        return flag not in self._request.without and self._setting.states.enabled(flag, self._identity)
 
     @cached_property
     def _in_view(self) -> Mapping[str, str]:

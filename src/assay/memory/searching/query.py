@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 from types import MappingProxyType
@@ -19,7 +19,7 @@ from typing import NamedTuple
 from assay.memory.searching.options import SearchOptions
 from assay.records import Intent
 from assay.storage.full_text import AllOf, AnyOf, FullTextQuery, Phrase, Prefix
-from assay.text.terms import stems_of, words
+from assay.text.terms import look_up_stems, stems_of, words
 
 # --- The query, split once for all channels into words, stems, quoted phrases, prefixes and runs of words ---
 #
@@ -89,7 +89,7 @@ def parse(text: str, *, frequency: Frequency | None = None) -> ParsedQuery:
     plain = text.translate(_QUOTES)
     found = words(plain)
     read = found[:READ_WORDS]
-    of_word = dict(zip(read, stems_of(read), strict=True))
+    of_word = dict(zip(read, look_up_stems(read), strict=True))
     counts = Counter(map(of_word.__getitem__, read))
     beyond = stems_of(found[READ_WORDS:]) if len(found) > READ_WORDS else ()
     kept = frozenset(_keep_terms(counts, frequency))
@@ -149,22 +149,28 @@ def _keep_terms(counts: Counter[str], frequency: Frequency | None) -> Iterable[s
 
 
 def _phrases(text: str) -> tuple[tuple[str, ...], ...]:
+    if '"' not in text:
+        return ()
     quoted = (tuple(words(found.group(1)))[:LONGEST_PHRASE] for found in _QUOTED.finditer(text))
     return tuple(dict.fromkeys(phrase for phrase in quoted if len(phrase) > 1))[:MAX_PHRASES]
 
 
 def _prefixes(text: str) -> tuple[str, ...]:
     """The last word before a trailing `*`; `**bold**` and `2*3` are none."""
+    if "*" not in text:
+        return ()
     starred = (token for token in text.split() if token.endswith("*") and token.count("*") == 1)
     last = (found[-1] for token in islice(starred, READ_WORDS) if (found := words(token)))
     return tuple(dict.fromkeys(word for word in last if len(word) >= SHORTEST_PREFIX))[:MAX_PREFIXES]
 
 
-def _runs(read: Sequence[str]) -> Iterator[str]:
+def _runs(read: Sequence[str]) -> list[str]:
     runs = list(read)
-    for length in range(1, LONGEST_RUN + 1):
-        yield from runs
+    every = [*runs]
+    for length in range(1, min(LONGEST_RUN, len(read))):
         runs = [f"{run} {word}" for run, word in zip(runs, read[length:], strict=False)]
+        every += runs
+    return every
 
 
 # --- Intent: which of seven kinds a query is, from its words and patterns alone ---
@@ -407,15 +413,40 @@ CUES: Mapping[Intent, tuple[Cue, ...]] = MappingProxyType(
 def classify_intent(query: str) -> IntentGuess:
     """The kind of a query; the same for the same text, always."""
     read = query[:INTENT_CHARACTERS]
-    plain = read_plainly(read)
-    found = {intent: _find_cues(cues, read, plain) for intent, cues in CUES.items()}
-    scores = {intent: sum(weight for weight, _ in hits) for intent, hits in found.items() if hits}
+    scores: dict[Intent, int] = {}
+    found: dict[Intent, list[str]] = {}
+    # In the order of the table, by which equal scores are decided.
+    for place in _find_possible_cues(read_plainly(read)):
+        intent, cue = _EVERY_CUE[place]
+        if hit := cue.pattern.search(read):
+            scores[intent] = scores.get(intent, 0) + cue.weight
+            found.setdefault(intent, []).append(hit.group().strip())
     chosen = max(scores, key=scores.__getitem__, default=Intent.UNDERSTAND)
-    return IntentGuess(chosen, MappingProxyType(scores), tuple(text for _, text in found[chosen]))
+    return IntentGuess(chosen, MappingProxyType(scores), tuple(found.get(chosen, ())))
 
 
-def _find_cues(cues: tuple[Cue, ...], query: str, plain: str | None) -> list[tuple[int, str]]:
-    return [(cue.weight, hit.group().strip()) for cue in cues if (hit := cue.search(query, plain))]
+_EVERY_CUE = [(intent, cue) for intent, cues in CUES.items() for cue in cues]
+_ALWAYS = frozenset(place for place, (_, cue) in enumerate(_EVERY_CUE) if not cue.needed)
+"""The places of cues that may be in any text."""
+_BY_NEEDED = {
+    needed: frozenset(place for place, (_, cue) in enumerate(_EVERY_CUE) if needed in cue.needed)
+    for _, cue in _EVERY_CUE
+    for needed in cue.needed
+}
+"""The places of the cues that need each beginning of a word."""
+_OF_SEVERAL_WORDS = tuple(needed for needed in _BY_NEEDED if " " in needed.strip())
+_LONGEST_NEEDED = max(map(len, _BY_NEEDED))
+
+
+def _find_possible_cues(plain: str | None) -> Sequence[int]:
+    """Return the places of the cues that may be in a query, given as `read_plainly` gives it, in their order."""
+    if plain is None:
+        return range(len(_EVERY_CUE))
+    # A few dozen beginnings of the query's words are looked up at once, instead of hundreds in the query one by one.
+    begun = {f" {word[:end]}" for word in set(plain.split()) for end in range(1, min(len(word), _LONGEST_NEEDED) + 1)}
+    there = begun & _BY_NEEDED.keys()
+    there |= {needed for needed in _OF_SEVERAL_WORDS if needed in plain}
+    return sorted(_ALWAYS.union(*map(_BY_NEEDED.__getitem__, there)))
 
 
 # --- Query expansion by pseudo-relevance feedback: terms that the first results share and other passages lack ---

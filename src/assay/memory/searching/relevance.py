@@ -139,11 +139,11 @@ def read_query(
     document_count: int,
     *,
     store: CosineSpread | None,
-    vectors: Sequence[tuple[int, float]],
+    cosines: Sequence[float],
 ) -> QueryEvidence:
-    """Read a query: its stems, how many passages hold each, and the vector channel's list."""
+    """Read a query: its stems, how many passages hold each, and the cosines that the vector channel lists."""
     content = {stem: inverse_frequency(frequency(stem), document_count) for stem in stems if is_content(stem)}
-    lowest = min([score for _, score in vectors], default=0.0)
+    lowest = min(cosines, default=0.0)
     return QueryEvidence(content, math.fsum(content.values()), frozenset(stems), store, lowest)
 
 
@@ -172,19 +172,30 @@ class Relevance(NamedTuple):
 def find_relevance(found: Sequence[FoundResult], query: QueryEvidence, lines: Mapping[int, str]) -> list[Relevance]:
     """Return the relevance of each result; `lines` has the analysed words of their best passages."""
     profile = load_profiles()[WORDS if query.store is None else MEANING]
+    spread = None if query.store is None else query.store.with_prior()
     texts = [lines.get(entry.result.ranked[0].number, "") for entry in found]
-    titles = [text.partition("\n")[0].split() for text in texts]
-    every = [
-        _clues(entry, query, look_up_stems(title), set(look_up_stems(words)))
-        for entry, title, words in zip(found, titles, _find_candidates(texts, query), strict=True)
-    ]
-    return [Relevance(profile, clues, profile.probability(clues)) for clues in every]
+    relevances = []
+    for entry, text, words in zip(found, texts, _find_candidates(texts, query), strict=True):
+        title = look_up_stems(text.partition("\n")[0].split())
+        clues = _clues(entry, query, title, set(look_up_stems(words)), spread)
+        relevances.append(Relevance(profile, clues, profile.probability(clues)))
+    return relevances
 
 
-def _clues(entry: FoundResult, query: QueryEvidence, title: Sequence[str], there: set[str]) -> dict[str, float]:
-    """The clues of one result: the stems of its title, and the stems in its passage that may be the query's."""
+def _clues(
+    entry: FoundResult,
+    query: QueryEvidence,
+    title: Sequence[str],
+    there: set[str],
+    spread: tuple[float, float] | None,
+) -> dict[str, float]:
+    """The clues of one result: the stems of its title, and the stems in its passage that may be the query's.
+
+    `spread` is what its cosine is held against: the mean and the standard deviation of the store's.
+    """
     about = {stem for stem in title if len(stem) > 1} - FRAMING
-    covered = math.fsum([query.stems[stem] for stem in query.stems.keys() & there])
+    stems = query.stems
+    covered = math.fsum([stems[stem] for stem in stems.keys() & there])
     cosine, trigger = _find_votes(entry.result)
     clues = {
         BEST_SHARE: math.log(max(entry.share, LEAST_SHARE)),
@@ -192,8 +203,9 @@ def _clues(entry: FoundResult, query: QueryEvidence, title: Sequence[str], there
         TITLE: len(about & query.named) / len(about) if about else 0.0,
         TRIGGER: trigger,
     }
-    if query.store is not None:
-        clues[STANDING] = query.store.standing_of(query.lowest if cosine is None else cosine)
+    if spread is not None:
+        mean, deviation = spread
+        clues[STANDING] = ((query.lowest if cosine is None else cosine) - mean) / deviation
     return clues
 
 

@@ -13,9 +13,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from operator import attrgetter
+from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -93,8 +94,7 @@ COMPARED = "compared"
 """In the details of the stage `filter`: how many passages stand in the list of each channel that it did not find."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Ranking:
+class Ranking(NamedTuple):
     """Memories, best first, and what made their scores."""
 
     order: Sequence[Ranked]
@@ -103,17 +103,17 @@ class Ranking:
     """How many there are in all."""
     lists: Mapping[Channel, Offer]
     """What was fused."""
-    compared: Mapping[Channel, Collection[int]] = field(default_factory=dict)
-    """Passages in the list of a channel that it did not find: others did, and they were compared."""
     rows: Rows
     """By passage."""
     rules: Rules
+    compared: Mapping[Channel, Collection[int]] = MappingProxyType({})
+    """Passages in the list of a channel that it did not find: others did, and they were compared."""
     below_threshold: int = 0
     """How many the cross-encoder scored below the threshold; they are not in `order` and not in `found`."""
     contradictions: Contradictions = NONE
     facts: Sequence[ServedFact] = ()
     """What the first results state."""
-    relevance: Mapping[str, Relevance] = field(default_factory=dict)
+    relevance: Mapping[str, Relevance] = MappingProxyType({})
     """Of the memories that may be shown, by id; empty: not known for this search."""
 
     def score(self, ranked: Ranked) -> float:
@@ -285,7 +285,7 @@ def fit_budget(
 
     `best_first` gives positions by memory id; a memory that is not in it has its passages taken in document order.
     """
-    total = sum(hit.tokens for hit in hits)
+    total = sum([passage.tokens for hit in hits for passage in hit.passages])
     if token_budget is None or total <= token_budget:
         return Fitted(tuple(hits), total, dropped=0, overrun=0)
     taken, tokens = _take_passages(hits, token_budget, best_first or {})
@@ -354,6 +354,7 @@ def explain_hit(one: Ranked, ranking: Ranking) -> Explanation:
 # above the relevance cut: holding something back never brings up something worse.
 
 _POSITION = attrgetter("position")
+_TIERS = {tier.value: tier for tier in Tier}
 PASSAGES = 3
 """A hit shows its best ones, in document order; its explanation counts them all."""
 
@@ -387,7 +388,7 @@ def finish_results(
 ) -> Shown:
     """The hits of a ranking; `in_view` has the memories that the session need not be given again."""
     picked = _pick(ranking, request, in_view, options)
-    passages = [passage for ranked in picked.fresh for passage in _pick_passages(ranked)]
+    passages = [passage.number for ranked in picked.fresh for passage in ranked.memory.ranked[:PASSAGES]]
     shown = work.passages.read_shown([*passages, *(ranked.memory.best.number for ranked in picked.held)])
     picked_ids = {ranked.row.memory_id for ranked in picked.fresh}
     facts = [fact for fact in ranking.facts if fact.memory_id in picked_ids]
@@ -396,11 +397,12 @@ def finish_results(
     hits = [making.make(place, ranked) for place, ranked in enumerate(picked.fresh, start=1)]
     budget = _budget(request)
     fitted = fit_budget(hits, budget, best_first=None if budget is None else _best_first(picked.fresh, ranking))
-    unboosted = {ranked.row.memory_id: ranking.score_without_boosts(ranked) for ranked in picked.fresh}
+    scale = ranking.rules.ceiling
+    unboosted = {ranked.row.memory_id: to_result_score(ranked.memory.score, ceiling=scale) for ranked in picked.fresh}
     held_back = tuple(_make_held_back(ranked, ranking, shown, in_view) for ranked in picked.held)
     return Shown(
         hits=fitted.kept,
-        unboosted=tuple(unboosted[hit.memory_id] for hit in fitted.kept),
+        unboosted=tuple([unboosted[hit.memory_id] for hit in fitted.kept]),
         fitted=fitted,
         held_back=held_back,
         tokens_saved=sum(held.tokens for held in held_back),
@@ -517,11 +519,11 @@ class _HitMaking:
             score=ranking.score(one),
             title=told.title,
             passages=self._passages(one),
-            best_position=ranking.rows[best].position,
-            tier=Tier(memory.tier),
+            best_position=one.row.position,
+            tier=_TIERS[memory.tier],
             folder=memory.folder,
             rel_path=told.rel_path,
-            tags=tuple(told.tags),
+            tags=tuple(told.tags) if told.stored_tags != "[]" else (),
             channels=_channels(one, ranking.compared),
             updated_at=told.updated_at,
             superseded_at=told.superseded_at,
@@ -534,9 +536,15 @@ class _HitMaking:
         )
 
     def _passages(self, one: Ranked) -> tuple[HitPassage, ...]:
-        rows = [self._ranking.rows[number] for number in _pick_passages(one)]
-        if len(rows) > 1:
-            rows.sort(key=_POSITION)
+        ranked = one.memory.ranked
+        if len(ranked) == 1:
+            # As for most.
+            row, told = one.row, self._shown[ranked[0].number]
+            heading_path = told.heading_path
+            return (
+                HitPassage(position=row.position, text=told.text, heading_path=heading_path, tokens=row.token_count),
+            )
+        rows = sorted([self._ranking.rows[number] for number in _pick_passages(one)], key=_POSITION)
         return tuple(
             [
                 HitPassage(
@@ -552,6 +560,17 @@ class _HitMaking:
 
 def _channels(one: Ranked, compared: Mapping[Channel, Collection[int]]) -> tuple[Channel, ...]:
     """Which channels found any of its passages."""
+    passages = one.memory.ranked
+    if len(passages) == 1:
+        # As for most; its ballots are in the order of the channels.
+        number = passages[0].number
+        return tuple(
+            [
+                ballot[0]
+                for ballot in passages[0].ballots
+                if ballot[0] not in compared or number not in compared[ballot[0]]
+            ]
+        )
     found = {
         channel
         for passage in one.memory.ranked

@@ -11,27 +11,26 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from assay.clock import Clock
 from assay.embedding.protocol import CrossEncoder, Embedder
 from assay.flags import Flags, find_flag
-from assay.index import Rows, SearchIndexes
+from assay.index import PassageNames, Rows, SearchIndexes, numbers_of, scores_of
 from assay.memory.searching.candidates import Embedded, embed_query
 from assay.memory.searching.channels import QueryVector
 from assay.memory.searching.modes import ModeChoice, PressureReading, choose_mode, plan_mode, read_pressure
 from assay.memory.searching.options import SearchOptions
-from assay.memory.searching.pipeline import Answer, Asked, Pipeline, Setting
+from assay.memory.searching.pipeline import Answer, Pipeline
 from assay.memory.searching.query import classify_intent
 from assay.memory.searching.results import count_near_top
+from assay.memory.searching.search_setting import Asked, Setting
 from assay.memory.searching.trace import Failures, Guard, Stopwatch, Trace
 from assay.memory.sessions import History, Sessions, Turn, earlier
 from assay.records import (
@@ -155,15 +154,16 @@ class Circumstances:
 def make_telemetry(trace: Trace, hits: Sequence[Hit], unboosted: Sequence[float], around: Circumstances) -> Telemetry:
     """How the search went. `unboosted` has the score of each hit before its boosts."""
     scores = [hit.score for hit in hits]
+    spent = trace.sum_by_name()
     total = trace.elapsed_ms()
     mean = math.fsum(scores) / len(scores) if scores else None
     return Telemetry(
         total_latency_ms=total,
         embedding_latency_ms=around.embedding_ms,
-        candidate_latency_ms=trace.total_ms("candidate") + trace.total_ms("filter"),
-        fusion_latency_ms=trace.total_ms("fusion") + trace.total_ms("aggregate"),
-        rerank_latency_ms=trace.total_ms("rerank"),
-        boost_latency_ms=trace.total_ms("boost"),
+        candidate_latency_ms=spent["candidate"] + spent["filter"],
+        fusion_latency_ms=spent["fusion"] + spent["aggregate"],
+        rerank_latency_ms=spent["rerank"],
+        boost_latency_ms=spent["boost"],
         selected_mode=around.choice.mode,
         mode_override_applied=around.choice.overridden,
         pressure_level=around.pressure.level,
@@ -183,7 +183,7 @@ def make_telemetry(trace: Trace, hits: Sequence[Hit], unboosted: Sequence[float]
 def _mean_change(after: Sequence[float], before: Sequence[float]) -> float | None:
     if not after:
         return None
-    return math.fsum(value - other for value, other in zip(after, before, strict=True)) / len(after)
+    return math.fsum([value - other for value, other in zip(after, before, strict=True)]) / len(after)
 
 
 # --- The entry of a search in the query log ---
@@ -191,7 +191,6 @@ def _mean_change(after: Sequence[float], before: Sequence[float]) -> float | Non
 # It holds what was returned and every channel's candidates as they were fused, so that any fusion can be replayed
 # offline.
 
-_NUMBER, _SCORE = itemgetter(0), itemgetter(1)
 Lists = Mapping[Channel, Sequence[tuple[int, float]]]
 Compared = Mapping[Channel, Collection[int]]
 
@@ -212,6 +211,7 @@ def make_logged_query(
     `lists` are those that were fused, by number; `rows` are their passages; `compared` are those that stand in the list
     of a channel that did not find them.
     """
+    names = rows.passage_names()
     # All of it was checked when the request was made, comes from the store, or was made here.
     return make_checked(
         LoggedQuery,
@@ -239,7 +239,7 @@ def make_logged_query(
         token_usage_ratio=result.telemetry.token_usage_ratio,
         context_type=request.context_type,
         previous_query=request.previous_query,
-        candidates=tuple([_candidates(channel, lists[channel], rows) for channel in sorted(lists)]),
+        candidates=tuple([OfferedCandidates(channel, lists[channel], names) for channel in sorted(lists)]),
     )
 
 
@@ -247,15 +247,17 @@ def contributions(
     hits: Sequence[Hit], lists: Lists, compared: Compared = MappingProxyType({})
 ) -> dict[str, dict[str, int]]:
     """For each channel that ran: how many candidates it had, how many of the hits it found, how many it alone found."""
-    found = Counter([channel for hit in hits for channel in hit.channels])
-    alone = Counter([hit.channels[0] for hit in hits if len(hit.channels) == 1])
-    own = {channel: len(offered) for channel, offered in lists.items()}
-    for channel in own.keys() & compared.keys():
-        own[channel] -= sum(map(compared[channel].__contains__, map(_NUMBER, lists[channel])))
-    return {
-        channel.value: {"alone": alone[channel], "candidates": own[channel], "found": found[channel]}
-        for channel in sorted(lists)
-    }
+    told = {channel: {"alone": 0, "candidates": len(lists[channel]), "found": 0} for channel in sorted(lists)}
+    for channel in told.keys() & compared.keys():
+        told[channel]["candidates"] -= sum(map(compared[channel].__contains__, numbers_of(lists[channel])))
+    for hit in hits:
+        channels = hit.channels
+        for channel in channels:
+            if channel in told:
+                told[channel]["found"] += 1
+        if len(channels) == 1 and channels[0] in told:
+            told[channels[0]]["alone"] += 1
+    return {channel.value: counts for channel, counts in told.items()}
 
 
 def _weights(method: FusionMethod, weights: Mapping[str, float], rrf_k: int) -> dict[str, Any]:
@@ -264,13 +266,34 @@ def _weights(method: FusionMethod, weights: Mapping[str, float], rrf_k: int) -> 
     return {"method": method.value, **constant, **shown}
 
 
-def _candidates(channel: Channel, offered: Sequence[tuple[int, float]], rows: Rows) -> ChannelCandidates:
-    return make_checked(
-        ChannelCandidates,
-        channel=channel.value,
-        ids=rows.passage_ids(map(_NUMBER, offered)),
-        scores=tuple(map(float, map(_SCORE, offered))),
-    )
+class OfferedCandidates(ChannelCandidates):
+    """What a channel offered, named when somebody reads it: the thread that writes the log, not the search."""
+
+    __slots__ = ("_numbers", "_passages")
+    _numbers: tuple[int, ...]
+    _passages: PassageNames
+
+    def __init__(self, channel: Channel, offered: Sequence[tuple[int, float]], passages: PassageNames) -> None:
+        object.__setattr__(self, "channel", channel.value)
+        # Two plain tuples: hundreds of pairs that wait for the writer would be looked at by every garbage collection.
+        object.__setattr__(self, "scores", tuple(map(float, scores_of(offered))))
+        object.__setattr__(self, "_numbers", tuple(numbers_of(offered)))
+        object.__setattr__(self, "_passages", passages)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The passages."""
+        return self._passages.name(self._numbers)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ChannelCandidates):
+            return NotImplemented
+        return (self.channel, self.ids, self.scores) == (other.channel, other.ids, other.scores)
+
+    __hash__ = None  # type: ignore[assignment]  # nobody looks one up
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(ChannelCandidates, channel=self.channel, ids=self.ids, scores=self.scores), ()
 
 
 # --- The searcher ---

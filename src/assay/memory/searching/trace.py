@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self, TypeVar
 
 from assay import cpu_budget
 from assay.errors import AssayError
@@ -28,12 +28,31 @@ Stopwatch = Callable[[], float]
 class OpenStage:
     """A stage while it runs: what it was given, what it gave and what is worth noting about it."""
 
-    __slots__ = ("detail", "inputs", "outputs")
+    __slots__ = ("_begun", "_name", "_trace", "detail", "inputs", "outputs")
 
-    def __init__(self, inputs: int) -> None:
+    def __init__(self, trace: Trace, name: str, inputs: int) -> None:
+        self._trace = trace
+        self._name = name
+        self._begun = trace.read()
         self.inputs = inputs
         self.outputs = 0
         self.detail: dict[str, Any] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._trace.add(
+            Stage(
+                name=self._name,
+                duration_ms=self._trace.since(self._begun),
+                inputs=self.inputs,
+                outputs=self.outputs,
+                detail=self.detail,
+            )
+        )
 
 
 class Trace:
@@ -45,24 +64,14 @@ class Trace:
         self._begun = stopwatch()
         self._stages: list[Stage] = []
 
-    @contextmanager
-    def stage(self, name: str, *, inputs: int = 0) -> Iterator[OpenStage]:
-        """Time what runs inside; it is kept also when the inside raises."""
+    def stage(self, name: str, *, inputs: int = 0) -> OpenStage:
+        """Time what runs inside `with`; it is kept also when the inside raises."""
         cpu_budget.check(f"the stage {name} of a search")
-        stage = OpenStage(inputs)
-        begun = self._stopwatch()
-        try:
-            yield stage
-        finally:
-            self._stages.append(
-                Stage(
-                    name=name,
-                    duration_ms=self.since(begun),
-                    inputs=stage.inputs,
-                    outputs=stage.outputs,
-                    detail=stage.detail,
-                )
-            )
+        return OpenStage(self, name, inputs)
+
+    def add(self, stage: Stage) -> None:
+        """Keep a stage that has run."""
+        self._stages.append(stage)
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -76,6 +85,13 @@ class Trace:
     def total_ms(self, name: str) -> float:
         """In all stages of that name together."""
         return sum(stage.duration_ms for stage in self._stages if stage.name == name)
+
+    def sum_by_name(self) -> defaultdict[str, float]:
+        """The milliseconds of all stages, by their names; 0 for one that did not run."""
+        spent: defaultdict[str, float] = defaultdict(float)
+        for stage in self._stages:
+            spent[stage.name] += stage.duration_ms
+        return spent
 
     def read(self) -> float:
         """The stopwatch, for `since`."""
@@ -131,6 +147,8 @@ class Guard:
     def run(self, part: str, work: Work, ask: Callable[[], Given]) -> Given | None:
         """What the part gives, or None when it fails."""
         try:
+            if not work.needs_savepoints:
+                return ask()
             with work.open_savepoint():
                 return ask()
         except AssayError as problem:

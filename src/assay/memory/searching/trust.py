@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
+from assay.index import SearchView
 from assay.records import Author, AuthorKind, Contradiction, EdgeKind, TrustMove
 from assay.storage import Authorship, Stance, Work
 
@@ -112,13 +113,17 @@ class Contradictions:
 NONE = Contradictions()
 
 
-def look_up(work: Work, memory_ids: Sequence[str]) -> Contradictions:
-    """The contradictions of results; most searches have none, and pay one question to the store."""
+def look_up(work: Work, memory_ids: Sequence[str], view: SearchView | None = None) -> Contradictions:
+    """The contradictions of results; most searches have none, and pay one question to the store.
+
+    `view` is the index of the same snapshot, which keeps who wrote what.
+    """
     edges = work.edges.stances(memory_ids) if memory_ids else []
     if not edges:
         return NONE
     ends = {end for edge in edges for end in (edge.source_id, edge.target_id)}
-    return Contradictions(edges=edges, authors=work.memories.authors_of(ends))
+    authors = work.memories.authors_of(ends) if view is None else view.authors_of(ends)
+    return Contradictions(edges=edges, authors=authors)
 
 
 def arrange(

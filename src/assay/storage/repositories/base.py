@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple, Self
@@ -155,17 +155,21 @@ class Repository:
         """Return what a statement that was built when its module was loaded finds for this tenant."""
         given["tenant"] = self._tenant
         if self._driver is not None:
-            # SQLAlchemy's way again on an error: it knows which errors mean what, and a query can be run twice.
-            with suppress(sqlite3.Error):
+            try:
                 return prepare_query(prepared).run(self._driver, given)
+            except sqlite3.Error:
+                # SQLAlchemy's way again on an error: it knows which errors mean what, and a query can be run twice.
+                return self._connection.execute(prepared, given).all()
         return self._connection.execute(prepared, given).all()
 
     def _tuples(self, prepared: Select[Any], **given: Any) -> Sequence[Sequence[Any]]:
         """The same as plain sequences: a search reads hundreds of rows, and names for each cost as much as reading."""
         given["tenant"] = self._tenant
         if self._driver is not None:
-            with suppress(sqlite3.Error):
+            try:
                 return prepare_query(prepared).run_plain(self._driver, given)
+            except sqlite3.Error:
+                return self._connection.execute(prepared, given).all()
         return self._connection.execute(prepared, given).all()
 
     def _insert(self, prepared: Insert, rows: Sequence[Mapping[str, Any]]) -> None:

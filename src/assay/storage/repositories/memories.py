@@ -7,7 +7,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -443,6 +444,10 @@ class Reached(NamedTuple):
     """From the seed to the memory, both included."""
 
 
+_new_reached: Callable[[tuple[str, str, int, float, tuple[str, ...]]], Reached] = partial(tuple.__new__, Reached)
+"""Dozens are made in a search: without the call in Python that a named tuple makes for each."""
+
+
 class _Ways(NamedTuple):
     """The strongest ways to memories that one hop reached, by memory id."""
 
@@ -528,39 +533,41 @@ class Edges(Repository):
 
         Each hop goes on from the `limit` strongest memories of the one before: near a hub there are always more.
         """
-        seeds = {memory_id: Reached(memory_id, memory_id, 0, 1.0, (memory_id,)) for memory_id in memory_ids}
-        known, kept, frontier = set(seeds), list[Reached](), seeds
-        for _ in range(hops):
-            ways = self._step_from(frontier, known)
+        strengths = dict.fromkeys(memory_ids, 1.0)
+        paths: dict[str, tuple[str, ...]] = {memory_id: (memory_id,) for memory_id in memory_ids}
+        known, kept = set(strengths), list[tuple[str, str, int, float, tuple[str, ...]]]()
+        for hop in range(1, hops + 1):
+            if len(kept) >= limit and _strongest_first(kept)[limit - 1][3] > DECAY * max(strengths.values()):
+                # No edge is stronger than 1, so that nothing behind this hop can be among the strongest.
+                break
+            ways = self._step_from(strengths, paths, known)
             known |= ways.strengths.keys()
             # What is not among the strongest of its hop is not among those of all hops either.
-            frontier = {
-                far: Reached(far, start.seed, start.hops + 1, ways.strengths[far], (*start.path, far))
-                for far in ways.find_strongest(limit)
-                for start in [frontier[ways.nears[far]]]
-            }
-            kept += frontier.values()
-        return _strongest_first(kept)[:limit]
+            strongest = ways.find_strongest(limit)
+            strengths = {far: ways.strengths[far] for far in strongest}
+            paths = {far: (*paths[ways.nears[far]], far) for far in strongest}
+            kept += [(far, path[0], hop, strengths[far], path) for far, path in paths.items()]
+        return list(map(_new_reached, _strongest_first(kept)[:limit]))
 
     def stances(self, memory_ids: Sequence[str]) -> list[Stance]:
         """What contradicts or supports one of these memories, or is by it; strongest first, each edge once."""
         found = dict.fromkeys(map(tuple, self._tuples(_STANCES, ids=list(memory_ids))))
         return [Stance(source, target, _KINDS[kind], evidence) for source, target, kind, evidence in found]
 
-    def _step_from(self, frontier: Mapping[str, Reached], known: Collection[str]) -> _Ways:
-        """Return the memories one edge further that are not known yet, each with the strongest way to it."""
-        strengths = {memory_id: reached.strength for memory_id, reached in frontier.items()}
+    def _step_from(
+        self, strengths: Mapping[str, float], paths: Mapping[str, tuple[str, ...]], known: Collection[str]
+    ) -> _Ways:
+        """Return the memories one edge further that are not known yet, each with the strongest way to it.
+
+        `strengths` and `paths` are those of the ways to the memories that the step begins at.
+        """
         best, nears = dict[str, float](), dict[str, str]()
-        for near, far, edge_strength in self._tuples(_STEPS, ids=list(frontier)) if frontier else ():
+        for near, far, edge_strength in self._tuples(_STEPS, ids=list(strengths)) if strengths else ():
             if far in known:
                 continue
             strength, held = strengths[near] * edge_strength * DECAY, best.get(far)
             # Of two ways that are as strong, the one whose path comes first by ids.
-            if (
-                held is None
-                or strength > held
-                or (strength == held and frontier[near].path < frontier[nears[far]].path)
-            ):
+            if held is None or strength > held or (strength == held and paths[near] < paths[nears[far]]):
                 best[far], nears[far] = strength, near
         return _Ways(best, nears)
 
@@ -579,7 +586,9 @@ class Edges(Repository):
         return int(self._connection.execute(counted).scalar_one())
 
 
-def _strongest_first(reached: Iterable[Reached]) -> list[Reached]:
+def _strongest_first(
+    reached: Iterable[tuple[str, str, int, float, tuple[str, ...]]],
+) -> list[tuple[str, str, int, float, tuple[str, ...]]]:
     """By strength, then by id: two stable sorts, since a key of both would be a call in Python for each."""
     by_id = sorted(reached, key=itemgetter(0))
     by_id.sort(key=itemgetter(3), reverse=True)
