@@ -90,7 +90,7 @@ class VectorBase:
         if self.codes is not None and not exact and count > self._options.exact_below:
             wanted = self._options.rescored_for(limit)
             kept = self.codes.nominate(query, wanted, None if count == len(rows) else rows)
-            return self.places[kept], scoring.cosines(self.matrix.take(kept, axis=0), query)
+            return self.places[kept], scoring.cosines(self.matrix[kept], query)
         if self._graph is not None and not exact and count > self._options.exact_below:
             found = self._nominate(self._graph, query, limit, rows, count)
             if found is not None:
@@ -111,7 +111,7 @@ class VectorBase:
                 keys = graph.search(query, fetch, threads=1).keys.astype(np.int64)
             kept = np.sort(keys if count == len(rows) else keys[rows[keys]])
             if len(kept) >= limit:
-                return self.places[kept], scoring.cosines(self.matrix.take(kept, axis=0), query)
+                return self.places[kept], scoring.cosines(self.matrix[kept], query)
             fetch *= 2
         return None
 
