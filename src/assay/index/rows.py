@@ -87,7 +87,7 @@ def read_columns(state: State, numbers: Iterable[int]) -> RowColumns:
     (in_base, of_base), (in_tail, of_tail) = state.locate(wanted)
     base, tail = state.base, state.tail
     if np.count_nonzero(of_base) == len(wanted):
-        passages = base.passages.take(in_base, axis=1)
+        passages = base.passages[:, in_base]
     else:
         passages = np.zeros((len(Row), len(wanted)), np.int64)
         passages[:, of_base] = base.passages[:, in_base[of_base]]
@@ -113,7 +113,7 @@ def _read_facts(state: State, passages: Whole, of_base: Mask) -> Whole:
     """The facts of the memories of passages: the tail's where it has any, else those of the base."""
     owners = passages[Row.MEMORY_NUMBER]
     if np.count_nonzero(of_base) == len(owners):
-        facts: Whole = state.base.memories.take(passages[Row.MEMORY_PLACE], axis=1)
+        facts = state.base.memories[:, passages[Row.MEMORY_PLACE]]
     else:
         facts = np.zeros((len(Fact), len(owners)), np.int64)
         facts[:, of_base] = state.base.memories[:, passages[Row.MEMORY_PLACE, of_base]]

@@ -91,7 +91,7 @@ class VectorBase:
         if self.codes is not None and not exact and count > self._options.exact_below:
             wanted = self._options.rescored_for(limit)
             kept = self.codes.nominate(query, wanted, None if count == len(rows) else rows)
-            chosen, scores = scoring.nearest(self.matrix.take(kept, axis=0), query, limit)
+            chosen, scores = scoring.nearest(self.matrix[kept], query, limit)
             return self.places[kept[chosen]], scores
         if self._graph is not None and not exact and count > self._options.exact_below:
             found = self._nominate(self._graph, query, limit, rows, count)
@@ -113,7 +113,7 @@ class VectorBase:
                 keys = graph.search(query, fetch, threads=1).keys.astype(np.int64)
             kept = np.sort(keys if count == len(rows) else keys[rows[keys]])
             if len(kept) >= limit:
-                return self.places[kept], scoring.cosines(self.matrix.take(kept, axis=0), query)
+                return self.places[kept], scoring.cosines(self.matrix[kept], query)
             fetch *= 2
         return None
 

@@ -296,7 +296,7 @@ class View:
             rows, there = find(base.places, in_base)
             if not there.all():
                 rows, numbers = rows[there], numbers[there]
-            parts.append(Scored(numbers, cosines(base.matrix.take(rows, axis=0), query)))
+            parts.append(Scored(numbers, cosines(base.matrix[rows], query)))
         return parts
 
     def _nearest_of_tail(self, query: Query, limit: int, passing: Allowed) -> Scored:
