@@ -22,8 +22,8 @@ class IndexOptions:
     """Up to here vectors are compared one by one: without a graph, or with one when a filter leaves no more. At 20,000
     the graph answers in a fifth of the time."""
     graph_below: int = 2_000_000
-    """Up to here vectors have a graph, which takes .1 ms a vector to build at 20,000 and .5 ms at 200,000. It answers in
-    a third of the time of codes of one bit a dimension (`codes`), which take .003 ms to build."""
+    """Up to here vectors have a graph, which takes .1 ms a vector to build at 20,000 and .5 ms at 200,000. It answers
+    in a third of the time of codes of one bit a dimension (`codes`), which take .003 ms to build."""
     rescored: int = 2_000
     """Vectors that codes nominate, at least; each is compared with the query again."""
     words_below: int = 2_000_000
