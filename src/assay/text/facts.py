@@ -19,7 +19,7 @@ relations hold one value at a time.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
@@ -410,10 +410,15 @@ def normalise_name(name: str) -> str:
     >>> normalise_name("The Moonstone")
     'moonstone'
     """
-    found = words(name)
-    while len(found) > 1 and found[0] in _DETERMINERS:
-        found = found[1:]
-    return " ".join(found)
+    return join_name(words(name))
+
+
+def join_name(found: Sequence[str]) -> str:
+    """Return the name that words make, as `normalise_name` writes it."""
+    first = 0
+    while first < len(found) - 1 and found[first] in _DETERMINERS:
+        first += 1
+    return " ".join(found[first:])
 
 
 _UNTOLD = frozenset(

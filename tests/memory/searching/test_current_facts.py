@@ -5,12 +5,16 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.memory.searching.shelf import Shelf, ids
 
 from assay.memory.searching.current_facts import EQUALLY_WELL, Placed, arrange_by_time
-from assay.records import Filters, MemoryRecord, Mode
+from assay.memory.searching.query import parse
+from assay.records import Filters, MemoryRecord, Mode, Scope
 from assay.storage import ServedFact
 from assay.testing import FixedClock, note
+from assay.text.facts import join_name, normalise_name
 from assay.text.relations import RelationKind
 from assay.text.terms import stems
 
@@ -190,6 +194,21 @@ def test_a_note_that_holds_the_whole_question_stays_first(sqlite_shelf: Shelf, m
     assert ids(sqlite_shelf.search("Why do deploys of Billing fail?", mode=mode))[0] == "m_answer"
     followed = sqlite_shelf.search("In which region is the deploy target of Billing?", mode=mode)
     assert ids(followed)[:2] == ["m_target", "m_region"]
+
+
+@given(st.text(alphabet="theano AB.-'12é", max_size=40))
+def test_a_run_of_a_question_is_named_as_a_fact_names_it(text: str) -> None:
+    for run in parse(text).runs:
+        assert join_name(run.split()) == normalise_name(run)
+
+
+def test_a_store_without_facts_has_none_to_follow(shelf: Shelf) -> None:
+    put_in_turn(shelf, note("m_1", title="Tea", body="Tea at four."))
+    with shelf.store.reading(Scope()) as work:
+        assert not work.facts.may_exist()
+    put_in_turn(shelf, *CHAIN)
+    with shelf.store.reading(Scope()) as work:
+        assert work.facts.may_exist()
 
 
 def test_a_step_that_may_not_be_shown_is_not_shown(sqlite_shelf: Shelf) -> None:

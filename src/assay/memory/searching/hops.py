@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from assay.records import HopStep
 from assay.storage import StoredFact
-from assay.text.facts import normalise_name
+from assay.text.facts import join_name, normalise_name
 from assay.text.relations import RelationKind
 from assay.text.terms import stems, stems_of, words
 from assay.text.wording import FUNCTION_WORDS
@@ -56,10 +56,15 @@ def find_chains(runs: Sequence[str], query_stems: Collection[str], about: About,
 
     `runs` are the runs of words of the question. A fact that leaves nothing of the question open begins no chain.
     """
-    named = [run for run in dict.fromkeys(map(normalise_name, runs)) if len(run) >= SHORTEST_NAME]
+    # The words of runs are analysed already.
+    named = [name for name in dict.fromkeys(join_name(run.split()) for run in runs) if len(name) >= SHORTEST_NAME]
     first = _without_parts(_newest(about(named)))
     asked = _list_asked(query_stems)
-    beams = _best([Chain((fact,), 0.0) for fact in first if asked - set(fact.topic.split())], score)
+    begun = [Chain((fact,), 0.0) for fact in first if asked - set(fact.topic.split())]
+    # Most facts lead to nothing; likeness to the question is measured only where some of these do.
+    if len(begun) <= FOLLOWED and not _follow(begun, about):
+        return []
+    beams = _best(begun, score)
     found: list[Chain] = []
     for _ in range(MOST_HOPS):
         beams = _best(_follow(beams, about), score)

@@ -43,6 +43,7 @@ from assay.records import (
     CosineSpread,
     FolderMode,
     FusionMethod,
+    HopStep,
     Mode,
 )
 from assay.records.searching import in_channel_order
@@ -369,12 +370,14 @@ class Pipeline:
         """Put first the facts that answer a question in several steps, one after the other."""
         work = self._setting.work
         with self._trace.stage("hops", inputs=ranking.found) as stage:
-            chains = self._guard.run("hops", work, lambda: self._find_chains(ranking)) or []
-            rank = {place.row.memory_id: at for at, place in enumerate(ranking.order, start=1)}
-            raising = RaisedNotes(work, ranking, memories, lambda row: passes(row) and not self._is_deprecated(row))
-            steps = {
-                memory_id: step for memory_id, step in choose_steps(chains, rank.get).items() if raising.may(memory_id)
-            }
+            chains = self._guard.run("hops", work, lambda: self._find_chains(ranking)) if self._has_facts else None
+            # Most questions have one step: nothing else is looked at for them.
+            steps: dict[str, HopStep] = {}
+            if chains:
+                rank = {place.row.memory_id: at for at, place in enumerate(ranking.order, start=1)}
+                raising = RaisedNotes(work, ranking, memories, lambda row: passes(row) and not self._is_deprecated(row))
+                chosen = choose_steps(chains, rank.get)
+                steps = {memory_id: step for memory_id, step in chosen.items() if raising.may(memory_id)}
             stage.outputs = len(steps)
             stage.detail["steps"] = [f"{step.about}: {step.leads_to}" for step in steps.values()]
         if not steps:
@@ -383,6 +386,11 @@ class Pipeline:
         first = [known[memory_id]._replace(step=step) for memory_id, step in steps.items()]
         rest = [place for place in ranking.order if place.row.memory_id not in steps]
         return ranking._replace(order=(*first, *rest), rows=ranking.rows.join(Rows(raising.rows)))
+
+    @cached_property
+    def _has_facts(self) -> bool:
+        work = self._setting.work
+        return bool(self._guard.run("facts", work, work.facts.may_exist))
 
     def _find_chains(self, ranking: Ranking) -> list[Chain]:
         work, at = self._setting.work, self._request.filters.as_of
@@ -414,8 +422,8 @@ class Pipeline:
         work, as_of = self._setting.work, self._request.filters.as_of
         first = ranking.order[: self._request.k + len(self._in_view) + BEYOND_SHOWN]
         with self._trace.stage("current-facts", inputs=len(first)) as stage:
-            ids = [place.row.memory_id for place in first]
-            facts = self._guard.run("current facts", work, lambda: read_served(work, ids, as_of)) or []
+            ids = [place.row.memory_id for place in first] if self._has_facts else []
+            facts = (self._guard.run("current facts", work, lambda: read_served(work, ids, as_of)) or []) if ids else []
             # Most results state nothing that another one states otherwise.
             placed = [Placed(place.row.memory_id, ranking.score(place)) for place in first] if facts else []
             arranged = arrange_by_time(placed, facts, self._parsed.stems)

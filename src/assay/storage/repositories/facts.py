@@ -168,6 +168,7 @@ _SERVED_OF = _SERVED.where(mine(memory_facts), among(memory_facts.c.memory_id, "
 _TOPICS_OF = select(
     memory_facts.c.memory_id, memory_facts.c.topic, type_coerce(memory_facts.c.valid_to, TextType).label("valid_to")
 ).where(mine(memory_facts), among(memory_facts.c.memory_id, "ids"))
+_ANY = select(memory_facts.c.position).limit(1)
 _SUBJECTS = select(memory_facts.c.subject).where(mine(memory_facts), among(memory_facts.c.subject, "subjects"))
 _SERVED_ON = (
     _SERVED.where(mine(memory_facts), among(memory_facts.c.topic, "topics"))
@@ -267,12 +268,16 @@ class Facts(Repository):
         """Return what is stated on these topics, newest first."""
         return [_served(row) for row in self._rows(_SERVED_ON, topics=list(topics))] if topics else []
 
+    def may_exist(self) -> bool:
+        """Whether the store holds any facts, of this tenant or of others; quick."""
+        return bool(self._tuples(_ANY))
+
     def about(self, subjects: Sequence[str], *, most: int, at: datetime | None = None) -> list[StoredFact]:
         """Return facts about these subjects that hold, or held at a moment, newest first.
 
         Subjects are written as `normalise_name` writes them; `most` is how many facts are looked at.
         """
-        known = {row.subject for row in self._rows(_SUBJECTS, subjects=list(subjects))} if subjects else ()
+        known = {subject for (subject,) in self._tuples(_SUBJECTS, subjects=list(subjects))} if subjects else ()
         found = [_stored(row) for row in self._rows(_ABOUT, subjects=list(known), most=most)] if known else []
         return [fact for fact in found if (fact.holds if at is None else fact.held_at(at))]
 
