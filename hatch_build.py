@@ -16,11 +16,12 @@ PACKED = (
     "presentation/assets/*",
     "server/demo_replies.json",
     "server/pages/assets/*.js",
-    "server/pages/templates/*.html",
 )
-"""Files that `assay.regular_files.read_packaged_text` and `assay.presentation.templates` read.
+"""Files that `assay.regular_files.read_packaged_text` reads. `pyproject.toml` leaves the plain ones out."""
+TEMPLATES = ("evaluation/reporting/templates", "presentation/templates", "server/pages/templates")
+"""Folders of pages; those of one folder are packed together, which takes half of the room of packing each.
 
-`pyproject.toml` leaves the plain ones out.
+`assay.presentation.templates` reads them.
 """
 
 
@@ -40,6 +41,9 @@ class PackDatasets(BuildHookInterface[Any]):
         for plain in sorted(place for pattern in PACKED for place in package.glob(pattern)):
             place = plain.relative_to(package).as_posix()
             self._pack(f"{place}.gz", plain.read_text(encoding="utf-8"), build_data)
+        for folder in TEMPLATES:
+            pages = {page.name: page.read_text(encoding="utf-8") for page in sorted((package / folder).glob("*.html"))}
+            self._pack(f"{folder}/packed.json.gz", json.dumps(pages, ensure_ascii=False), build_data)
 
     def _pack(self, name: str, text: str, build_data: dict[str, Any]) -> None:
         made = Path(self.directory) / "packed" / name

@@ -215,7 +215,7 @@ SEARCH = Walk(
         ),
         Step(
             "assay.memory.searching.fusion",
-            "join_channels",
+            "FusedPassages.join",
             "Joins the channels' lists into one score for each chunk.",
         ),
         Step(

@@ -36,10 +36,26 @@ def test_a_packed_dataset_holds_the_text_of_every_document(wheel: Path, name: st
         "presentation/assets/assay.css",
         "server/demo_replies.json",
         "server/pages/assets/frame.js",
-        "server/pages/templates/overview.html",
     ],
 )
 def test_other_files_are_packed_as_they_are(wheel: Path, name: str) -> None:
     with ZipFile(wheel) as files:
         assert f"assay/{name}" not in files.namelist()
         assert gzip.decompress(files.read(f"assay/{name}.gz")) == (PACKAGE / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "evaluation/reporting/templates/report.html",
+        "presentation/templates/macros.html",
+        "server/pages/templates/overview.html",
+    ],
+)
+def test_pages_of_one_folder_are_packed_together(wheel: Path, name: str) -> None:
+    folder, page = name.rsplit("/", 1)
+    with ZipFile(wheel) as files:
+        assert f"assay/{name}" not in files.namelist()
+        packed = json.loads(gzip.decompress(files.read(f"assay/{folder}/packed.json.gz")))
+    assert packed[page] == (PACKAGE / name).read_text(encoding="utf-8")
+    assert set(packed) == {file.name for file in (PACKAGE / folder).glob("*.html")}

@@ -10,6 +10,8 @@
 - `tail`: changes since the base, and reading the store.
 - `base`: the base with its files on disk.
 - `building`: makes a new base, from the tables or by growing the last one.
+- `shared_files`: files that a base and the one grown from it have in common.
+- `status`: counts for `index status` and health, and the recall of the vectors.
 - `lexical`: the words of passages (tantivy).
 - `vectors`: the vectors of passages (usearch).
 - `codes`: one bit for each dimension of a vector, for many millions of them.

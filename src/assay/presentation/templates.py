@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 from functools import cache, partial
 from pathlib import Path
@@ -80,8 +81,15 @@ def environment(folder: Path, **names: Any) -> Environment:
 
 def _read_packed(folder: Path, name: str) -> str | None:
     """Return a template that an installed package has packed; None if there is none."""
-    place = folder / f"{name}.gz"
-    return gzip.decompress(place.read_bytes()).decode() if place.is_file() else None
+    return next((pages[name] for place in (folder, _SHARED) if name in (pages := _read_pages(place))), None)
+
+
+@cache
+def _read_pages(folder: Path) -> dict[str, str]:
+    """Return the templates of a folder that an installed package has packed together, by name."""
+    place = folder / "packed.json.gz"
+    pages: dict[str, str] = json.loads(gzip.decompress(place.read_bytes())) if place.is_file() else {}
+    return pages
 
 
 def replace_unfit(value: Any) -> Any:

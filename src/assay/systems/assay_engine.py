@@ -34,6 +34,7 @@ from assay.records import (
     SearchRequest,
 )
 from assay.records.evaluations import Retrieved, Seen
+from assay.records.evidence import ChannelCandidates
 from assay.records.saving import IndexedDocument, IndexVersions, SaveTask, Written
 from assay.records.searching import MAX_RESULTS, SearchResult, Stage
 from assay.systems.protocol import System
@@ -41,7 +42,7 @@ from assay.systems.protocol import System
 if TYPE_CHECKING:
     from assay.memory.engine import Engine
     from assay.records.datasets import Case, Dataset, Document
-    from assay.records.evidence import ChannelCandidates, LoggedQuery
+    from assay.records.evidence import LoggedQuery
     from assay.systems.registry import Configuration
 
 # --- What the engine logged about a search, read after the clock has stopped ---
@@ -144,7 +145,7 @@ def drop_compared(offered: ChannelCandidates, stages: Iterable[Stage]) -> Channe
     """What a channel found itself: `vector` and `bm25` also list what others found, below their own."""
     compared = [stage.detail.get(COMPARED, {}) for stage in stages if stage.name == "filter"]
     own = len(offered.ids) - (compared[-1].get(offered.channel, 0) if compared else 0)
-    return replace(offered, ids=offered.ids[:own], scores=offered.scores[:own])
+    return ChannelCandidates(channel=offered.channel, ids=offered.ids[:own], scores=offered.scores[:own])
 
 
 def _folders_left_out(result: SearchResult) -> Sequence[str]:

@@ -17,6 +17,7 @@ from assay.errors import InputError, MalformedFile
 from assay.formats.memory_files import detect
 from assay.memory.engine import Engine
 from assay.memory.importing import ImportOptions
+from assay.memory.saving import SaveOptions
 from assay.records import EdgeKind, Filters, MemoryFilter, MemoryRecord, MemoryStatus, Scope, SearchRequest
 from assay.records.saving import ImportFormat, ImportReport
 
@@ -274,7 +275,7 @@ def test_a_version_that_a_person_wrote_is_not_replaced(home: Home, scope: Scope,
 
 def test_an_interrupted_import_keeps_its_batches_and_goes_on(home: Home, scope: Scope, tmp_path: Path) -> None:
     file = tmp_path / "many.jsonl"
-    file.write_text("\n".join(json.dumps({"id": number, "text": f"Note number {number}."}) for number in range(200)))
+    file.write_text("\n".join(json.dumps({"id": number, "text": f"Note number {number}."}) for number in range(1_200)))
 
     def stop(done: int, total: int) -> None:
         if done > total // 2:
@@ -284,8 +285,8 @@ def test_an_interrupted_import_keeps_its_batches_and_goes_on(home: Home, scope: 
         with pytest.raises(KeyboardInterrupt):
             engine.import_memories(scope, file, on_progress=stop)
         kept = engine.list_memories(scope, MemoryFilter()).total
-        assert kept == 64
-        assert run(engine, scope, file).counts == {"imported": 200 - kept, "unchanged": kept}
+        assert kept == SaveOptions().batch
+        assert run(engine, scope, file).counts == {"imported": 1_200 - kept, "unchanged": kept}
 
 
 def test_what_is_in_no_format_is_refused_with_the_formats(tmp_path: Path) -> None:

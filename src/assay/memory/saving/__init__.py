@@ -9,6 +9,7 @@ Read `saver` first; the others are its steps, in this order, and what undoes a s
 - `spam_filter`: is it a note at all, and the quarantine for what is not.
 - `preparing`: these steps together with chunks and vectors, before the write lock is taken.
 - `lookahead`: preparing the next batch while one is written, where workers embed.
+- `garbage`: pauses Python's collector of cycles while a batch is saved.
 - `neighbours`: the memories a draft is like, and what becomes of it beside each of them.
 - `agreement`: do two texts contradict each other?
 - `subjects`: are two texts about the same thing?
