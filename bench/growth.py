@@ -12,7 +12,8 @@ The store grows in one process; each size of a run, and each of compare and gate
 that of the processor, which other programs on the machine hardly change; beside it stands the time by the clock. Memory
 is that of the process, with some 100 MB of it Python and libraries. The exponent is the slope of a line through the
 logarithms of the three largest sizes, by least squares: 1 is linear. A size that was not measured has no value and no
-place on the chart.
+place on the chart. With `--folder` the store is kept there, and a later call with the same sizes searches and saves in
+it again without taking the notes in.
 """
 
 from __future__ import annotations
@@ -120,25 +121,52 @@ def _write_notes(path: Path, first: int, last: int) -> None:
 def measure_store(
     folder: Path, sizes: Sequence[int], *, searches: int = SEARCHES, saves: int = SAVES
 ) -> Iterator[Measured]:
-    """Let one store grow, and search and save at each size."""
-    busy = wall = 0.0
-    there = 0
+    """Let one store grow, and search and save at each size.
+
+    A store that a call before has left in the folder goes on from its size, and `ingest` is not measured there again.
+    """
+    record = folder / "reached.json"
+    reached = Reached(*json.loads(record.read_text(encoding="utf-8"))) if record.is_file() else Reached()
     with open_engine(Settings(db=str(folder / "growing.db")), embedder=DrawnEmbedder()) as engine:
-        for size in sizes:
-            notes = folder / f"notes-{size}.jsonl"
-            _write_notes(notes, there, size)
-            began, worked = time.perf_counter(), time.process_time()
-            report = engine.ingester.ingest(SCOPE, [notes], root=folder)
-            engine.indexes.compact(SCOPE)
-            wall, busy = wall + time.perf_counter() - began, busy + time.process_time() - worked
-            if report.documents != size - there:
-                raise AssertionError(f"{report.documents} documents were taken in instead of {size - there}")
-            there = size
-            kept = [folder / "growing.db", folder / "growing.db-wal", *(folder / "growing.db-index").rglob("*")]
-            disk = sum(path.stat().st_size for path in kept if path.is_file())
-            yield Measured("ingest", size, busy, wall, _resident_mb(), os.getloadavg()[0], disk / 1e6)
+        for size in (size for size in sizes if size >= reached.size):
+            if size > reached.size:
+                reached = _take_in(engine, folder, reached, size)
+                record.write_text(json.dumps(reached), encoding="utf-8")
+                _, busy, wall, _ = reached
+                yield Measured("ingest", size, busy, wall, _resident_mb(), os.getloadavg()[0], _disk_mb(folder))
             yield _measure_calls("search", size, [_search(engine, number) for number in range(searches)])
-            yield _measure_calls("save", size, [_save(engine, size, number) for number in range(saves)])
+            numbers = range(reached.saved, reached.saved + saves)
+            yield _measure_calls("save", size, [_save(engine, size, number) for number in numbers])
+            reached = reached._replace(saved=numbers.stop)
+            record.write_text(json.dumps(reached), encoding="utf-8")
+
+
+class Reached(NamedTuple):
+    """How far a store has grown, and what all of it took."""
+
+    size: int = 0
+    busy_s: float = 0.0
+    wall_s: float = 0.0
+    saved: int = 0
+    """Notes saved one by one; the next ones have other words."""
+
+
+def _take_in(engine: Engine, folder: Path, reached: Reached, size: int) -> Reached:
+    notes = folder / f"notes-{size}.jsonl"
+    _write_notes(notes, reached.size, size)
+    began, worked = time.perf_counter(), time.process_time()
+    report = engine.ingester.ingest(SCOPE, [notes], root=folder)
+    engine.indexes.compact(SCOPE)
+    busy, wall = time.process_time() - worked, time.perf_counter() - began
+    notes.unlink()
+    if report.documents != size - reached.size:
+        raise AssertionError(f"{report.documents} documents were taken in instead of {size - reached.size}")
+    return reached._replace(size=size, busy_s=reached.busy_s + busy, wall_s=reached.wall_s + wall)
+
+
+def _disk_mb(folder: Path) -> float:
+    kept = [folder / "growing.db", folder / "growing.db-wal", *(folder / "growing.db-index").rglob("*")]
+    return sum(path.stat().st_size for path in kept if path.is_file()) / 1e6
 
 
 def _search(engine: Engine, number: int) -> Callable[[], object]:
@@ -281,13 +309,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--cases", default=",".join(map(str, CASES)), help="cases of a run, such as 1e3,1e6")
     parser.add_argument("--no-verdicts", action="store_true", help="leave compare and gate out")
     parser.add_argument("--from", dest="read", type=Path, action="append", default=[], help="figures of earlier runs")
+    parser.add_argument("--folder", type=Path, help="keep the store here, and go on from one that is there")
     parser.add_argument("--json", type=Path, help="write the figures here")
     parser.add_argument("--chart", type=Path, help="write the chart here, as SVG")
     asked = parser.parse_args(arguments)
     found = [Measured(**row) for path in asked.read for row in json.loads(path.read_text(encoding="utf-8"))]
     with tempfile.TemporaryDirectory(prefix="assay-growth-") as name:
         sizes = _sizes(asked.store), _sizes(asked.cases)
-        for measured in _measure(Path(name), *sizes, verdicts=not asked.no_verdicts):
+        folder = asked.folder or Path(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        for measured in _measure(folder, *sizes, verdicts=not asked.no_verdicts):
             print(f"{measured.verb} {measured.size:,}: {_format_cell(measured)}, load {measured.load:.1f}", flush=True)
             found.append(measured)
             if asked.json:

@@ -45,3 +45,16 @@ def test_a_store_grows_and_two_runs_are_compared(tmp_path: Path) -> None:
     folders = [measure_run(tmp_path, 12, shift)[1] for shift in (0, 1)]
     found += [measure_verdict(verb, 12, *folders) for verb in ("compare", "gate")]
     assert all(measured.busy_s > 0.0 and measured.memory_mb > 10.0 for measured in found)
+
+
+def test_a_store_that_was_kept_is_not_filled_again(tmp_path: Path) -> None:
+    before = list(measure_store(tmp_path, [5], searches=3, saves=3))
+    after = list(measure_store(tmp_path, [5, 8], searches=3, saves=3))
+    assert [(measured.verb, measured.size) for measured in after] == [
+        ("search", 5),
+        ("save", 5),
+        ("ingest", 8),
+        ("search", 8),
+        ("save", 8),
+    ]
+    assert after[2].busy_s > before[0].busy_s  # everything that was needed to come there
