@@ -208,3 +208,16 @@ def test_rows_know_whether_one_may_be_deprecated(store: Store, scope: Scope, ope
         assert first.join(view.rows([2])).has_deprecated
         first.extend(view.rows([2]))
         assert first.has_deprecated
+
+
+def test_a_view_knows_whether_there_are_triggers(store: Store, scope: Scope, open_indexes: Opening) -> None:
+    save(store, scope, saved("m_1", ["a"]))
+    indexes = open_indexes()
+    with store.reading(scope) as older:
+        assert not indexes.view(older).may_have_triggers()
+        save(store, scope, saved("m_2", ["b"], triggers=("red button",)))
+        with store.reading(scope) as newer:
+            assert indexes.view(newer).may_have_triggers()
+        with store.reading(Scope(tenant="other")) as others:
+            assert not indexes.view(others).may_have_triggers()
+        assert not indexes.view(older).may_have_triggers(), "a snapshot sees no later change"

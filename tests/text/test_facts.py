@@ -16,6 +16,7 @@ from assay.text.facts import (
     StatedFact,
     count_sentences,
     is_same_value,
+    name_run,
     normalise_name,
     read_facts,
 )
@@ -187,6 +188,11 @@ def test_values_in_other_words_are_the_same_and_other_numbers_are_not() -> None:
 def test_names_lose_their_article() -> None:
     assert normalise_name("The  Moonstone") == "moonstone"
     assert normalise_name("The") == "the"
+
+
+@pytest.mark.parametrize("run", ["moonstone", "the moonstone", "the", "the the end", "author of the moonstone"])
+def test_a_run_of_words_makes_the_name_that_its_text_makes(run: str) -> None:
+    assert name_run(run) == normalise_name(run)
 
 
 def test_the_first_verb_of_a_sentence_is_its_relation() -> None:

@@ -146,6 +146,14 @@ class DatabaseView:
         """Who wrote these memories; an id that is not there is absent."""
         return self._work.memories.authors_of(memory_ids)
 
+    def may_have_triggers(self) -> bool:
+        """Whether any memory may have a trigger phrase. Always True: looking for one takes no longer than asking."""
+        return True
+
+    def may_have_facts(self) -> bool:
+        """Whether any memory may state a fact; False: none does."""
+        return self._work.facts.may_exist()
+
     def document_frequency(self, stem: str) -> int:
         """How many passages hold a stem."""
         return self._frequencies([stem])[stem]

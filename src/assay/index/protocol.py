@@ -72,6 +72,14 @@ class SearchView(Protocol):
         """Who wrote these memories; an id that is not there is absent."""
         ...
 
+    def may_have_triggers(self) -> bool:
+        """Whether any memory may have a trigger phrase; False: none has."""
+        ...
+
+    def may_have_facts(self) -> bool:
+        """Whether any memory may state a fact; False: none does."""
+        ...
+
     def document_frequency(self, stem: str) -> int:
         """How many passages hold a stem."""
         ...

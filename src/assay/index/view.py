@@ -6,7 +6,7 @@ come from the snapshot then, so a passage that it does not hold yet is simply no
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -116,6 +116,24 @@ class View:
                 authors.clear()
             authors.update(read)
             found |= read
+        return found
+
+    def may_have_triggers(self) -> bool:
+        """Whether any memory may have a trigger phrase; False: none has."""
+        return self._know_once("triggers", self._work.triggers.exist)
+
+    def may_have_facts(self) -> bool:
+        """Whether any memory may state a fact; False: none does."""
+        return self._know_once("facts", self._work.facts.may_exist)
+
+    def _know_once(self, name: str, find: Callable[[], bool]) -> bool:
+        """Ask the store once for each position of the log: triggers and facts change only with lines of it."""
+        known = self._state.known_to_exist
+        found = known.get(name) if self._standing == self._state.position else None
+        if found is None:
+            found = find()
+            if self._standing == self._state.position:
+                known[name] = found
         return found
 
     def document_frequency(self, stem: str) -> int:

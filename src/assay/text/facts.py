@@ -421,6 +421,11 @@ def join_name(found: Sequence[str]) -> str:
     return " ".join(found[first:])
 
 
+def name_run(run: str) -> str:
+    """Return the name that a run of analysed words makes, joined by single spaces: the same as `normalise_name`."""
+    return join_name(run.split()) if run.partition(" ")[0] in _DETERMINERS else run
+
+
 _UNTOLD = frozenset(
     stems_of(words_of("the a an of for in at on to is are was were be current currently new our my your its"))
 )

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from assay.records import HopStep
 from assay.storage import StoredFact
-from assay.text.facts import join_name, normalise_name
+from assay.text.facts import name_run, normalise_name
 from assay.text.relations import RelationKind
 from assay.text.terms import stems, stems_of, words
 from assay.text.wording import FUNCTION_WORDS
@@ -56,8 +56,7 @@ def find_chains(runs: Sequence[str], query_stems: Collection[str], about: About,
 
     `runs` are the runs of words of the question. A fact that leaves nothing of the question open begins no chain.
     """
-    # The words of runs are analysed already.
-    named = [name for name in dict.fromkeys(join_name(run.split()) for run in runs) if len(name) >= SHORTEST_NAME]
+    named = [name for name in dict.fromkeys(map(name_run, runs)) if len(name) >= SHORTEST_NAME]
     first = _without_parts(_newest(about(named)))
     asked = _list_asked(query_stems)
     begun = [Chain((fact,), 0.0) for fact in first if asked - set(fact.topic.split())]

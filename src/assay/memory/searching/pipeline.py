@@ -389,8 +389,8 @@ class Pipeline:
 
     @cached_property
     def _has_facts(self) -> bool:
-        work = self._setting.work
-        return bool(self._guard.run("facts", work, work.facts.may_exist))
+        work, view = self._setting.work, self._setting.view
+        return bool(self._guard.run("facts", work, work.facts.may_exist if view is None else view.may_have_facts))
 
     def _find_chains(self, ranking: Ranking) -> list[Chain]:
         work, at = self._setting.work, self._request.filters.as_of

@@ -535,10 +535,15 @@ _HELD = select(memory_triggers.c.phrase, memory_triggers.c.memory_id).where(
     mine(memory_triggers), among(memory_triggers.c.phrase, "phrases")
 )
 _NUMBERS = select(memories.c.id, memories.c.number).where(mine(memories), among(memories.c.id, "ids"))
+_ANY_TRIGGER = select(memory_triggers.c.memory_id).where(mine(memory_triggers)).limit(1)
 
 
 class TriggerRows(Repository):
     """The trigger phrases of one tenant."""
+
+    def exist(self) -> bool:
+        """Whether any memory has a trigger phrase."""
+        return bool(self._tuples(_ANY_TRIGGER))
 
     def matching(self, phrases: Sequence[str]) -> list[TriggerMatch]:
         """Memories with one of these normalised phrases, superseded ones too; by phrase, then number."""
