@@ -131,6 +131,12 @@ def test_runs_may_have_metrics_the_other_has_not_but_must_share_one() -> None:
         compare_two(reading({"ndcg@5": {"a": 1.0}}), reading({"recall@5": {"a": 1.0}}))
 
 
+def test_runs_over_two_datasets_that_share_no_metric_are_refused_by_their_datasets() -> None:
+    one, other = reading({"ndcg@5": {"a": 1.0}}), reading({"recall@5": {"a": 1.0}})
+    with pytest.raises(NotComparable, match="control is a run over hotel, treatment over vault"):
+        compare_two(replace(one, name="control", dataset="hotel"), replace(other, name="treatment", dataset="vault"))
+
+
 def test_no_shared_case_and_no_second_run_are_refused() -> None:
     with pytest.raises(NothingMeasured, match="no case has a value in both"):
         compare_two(reading({"mrr": {"a": 1.0}}), reading({"mrr": {"b": 1.0}}))

@@ -478,6 +478,12 @@ def comparable_metrics(control: Reading, treatment: Reading) -> tuple[str, ...]:
     """The metrics both runs have, measured the same way. Anything that prevents it is an error with exit code 2."""
     untold = _untold(control) & _untold(treatment)
     metrics = tuple(metric for metric in metrics_in_both(control, treatment) if metric not in untold)
+    if not metrics and control.dataset != treatment.dataset:
+        raise NotComparable(
+            f"{control.name} is a run over {control.dataset}, {treatment.name} over {treatment.dataset}, "
+            "and they share no metric",
+            remedy="Compare runs over one dataset; where several runs have a name, give the id of the one you mean.",
+        )
     if not metrics:
         raise NotComparable(
             f"{control.name} and {treatment.name} share no metric",
