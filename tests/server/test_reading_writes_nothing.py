@@ -66,6 +66,7 @@ def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
 
 
 def known_ids(services: Services) -> dict[str, str]:
+    services.engine.store.log.flush()
     with services.engine.store.reading(OWN) as work:
         [(_, searched), *_] = [one for one in work.lists.queries() if one[1].result_ids]
         log_id = next(work.research.each()).log_id
