@@ -62,6 +62,24 @@ def test_nothing_is_lost_where_nothing_happens_and_no_more_is_out_than_there_is_
     assert (sum(one.done for one in figures), sum(one.lost for one in figures)) == (2_000, 0)
 
 
+@pytest.mark.parametrize("is_number_known", [True, False])
+def test_batches_become_smaller_towards_an_end_that_is_known(is_number_known: bool) -> None:
+    sizes: list[int] = []
+
+    def answer(worker: str, request: Request) -> object:
+        sizes.append(len(pickle.loads(request.items)))
+        return perform(tuple(request))
+
+    crew = MadeCrew(SetClock(), workers=2)
+    crew.answer = answer
+    items = iter(range(1_000))
+    dispatch(crew, items if is_number_known else (item for item in items))
+    assert sum(sizes) == 1_000
+    # Otherwise whoever asks first would get all that is left.
+    assert max(sizes) == (249 if is_number_known else 998)
+    assert sizes[-1] == 1 or not is_number_known
+
+
 def test_an_item_that_kills_its_worker_is_given_up_and_takes_nothing_with_it() -> None:
     crew = MadeCrew(SetClock(), workers=2, slots=2)
 

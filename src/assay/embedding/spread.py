@@ -98,8 +98,9 @@ class SpreadEmbedder(AroundEmbedder):
             return self._inner.embed(texts, progress=progress)
         plan = self._plan(texts)
         rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        batches = (TextBatch(number, tuple(texts[place] for place in places)) for number, places in enumerate(plan))
-        with closing(self._executor.run(batches, self._job())) as results:
+        # A list, whose iterator knows how many are left.
+        batches = [TextBatch(number, tuple(texts[place] for place in places)) for number, places in enumerate(plan)]
+        with closing(self._executor.run(iter(batches), self._job())) as results:
             for batch in results:
                 if batch.rows is None:
                     raise ModelError(

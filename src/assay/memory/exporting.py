@@ -155,7 +155,7 @@ class Restorer:
                 run.counts["unchanged"] += 1
             elif (prepared := self._check_line(line, run)) is not None:
                 checked.append((line, prepared))
-        embedded = self._saver.preparer.embed(scope, [prepared for _, prepared in checked])
+        embedded = self._saver.preparer.prepare(scope, [prepared for _, prepared in checked])
         with self._store.writing(scope) as work:
             there = work.memories.by_ids([line.memory.id for line, _ in checked])
             fresh: list[Saved] = []

@@ -136,7 +136,7 @@ class Rescanning:
         for start in range(0, len(held), BATCH):
             batch = held[start : start + BATCH]
             clean = [_mask_memory(memory) for memory in batch]
-            prepared = self._saver.preparer.embed(scope, [_prepare_memory(memory) for memory in clean])
+            prepared = self._saver.preparer.prepare(scope, [_prepare_memory(memory) for memory in clean])
             with self._store.writing(scope) as work:
                 for before, memory, ready in zip(batch, clean, prepared, strict=True):
                     # Changed by somebody meanwhile: the next round sees it.

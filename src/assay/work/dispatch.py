@@ -14,6 +14,7 @@ executors differ in: who the workers are, and how bytes reach them.
 from __future__ import annotations
 
 import itertools
+import operator
 import pickle
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -315,17 +316,23 @@ class Dispatcher(Generic[Item, Result]):
                 return [self._suspects.popleft()], True
             if not any(not other.silent and not other.tokens for other in self._members.values()):
                 return [], False
-        size = self._batch_size(member)
+        size = self._batch_size(member, operator.length_hint(items))
         batch = [self._again.popleft() for _ in range(min(size, len(self._again)))]
         if len(batch) < size:
             drawn, self._exhausted = draw(items, size - len(batch))
             batch += [_Attempt(item) for item in drawn]
         return batch, False
 
-    def _batch_size(self, member: _Member) -> int:
+    def _batch_size(self, member: _Member, left: int) -> int:
+        """Return how many items to send; `left` is how many are not drawn yet, 0 where nobody knows."""
         if not member.proven or self._item_s is None:
             return 1
-        return max(1, min(MOST_ITEMS, int(BATCH_S / max(self._item_s, 1e-6))))
+        size = min(MOST_ITEMS, int(BATCH_S / max(self._item_s, 1e-6)))
+        if left:
+            # Smaller batches towards the end, so that no worker waits long for the last one of another.
+            slots = sum(other.slots for other in self._members.values() if not other.silent)
+            size = min(size, left // (AHEAD * slots))
+        return max(1, size)
 
     def _send(self, member: _Member, batch: list[_Attempt[Item]], *, alone: bool) -> None:
         token = f"assay-{self._key}-{self._began}-{next(self._numbers)}"

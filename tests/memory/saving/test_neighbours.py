@@ -26,7 +26,7 @@ def keep(saver: Saver, scope: Scope, *drafts: Draft) -> list[str]:
 def nearest(store: Store, scope: Scope, given: Draft, *, neighbours: int = 3) -> list[Neighbour]:
     """Of everything there is."""
     preparer = Preparer(store=store, embedder=WORDS, chunker=Chunker(WORDS.count_tokens, WORDS.token_limit))
-    [prepared] = preparer.embed(scope, [preparer.check(given, scored=False)])
+    [prepared] = preparer.prepare(scope, [preparer.check(given, scored=False)])
     judge = Judge(prepared, WORDS.model, WORDS.profile, SaveOptions(neighbours=neighbours))
     with store.reading(scope) as work:
         numbers = work.memories.numbers_of([one.id for one in work.memories.page()])

@@ -147,31 +147,34 @@ class Preparer:
             doubts=find_doubts(clean, hidden_masks) if scored else (),
         )
 
-    def embed(self, scope: Scope, checked: Sequence[Prepared], *, unwritten: Iterable[Prepared] = ()) -> list[Prepared]:
-        """Cut drafts into chunks and embed them.
+    def cut(self, checked: Prepared) -> CutDraft:
+        """Cut a draft into chunks."""
+        draft = checked.draft
+        chunked = self.chunker.chunk(draft.title, draft.body, draft.format)
+        texts = [build_embedding_text(draft.title, piece.heading_path, piece.text) for piece in chunked.pieces]
+        hashes = tuple(map(content_hash, texts))
+        return CutDraft(checked, tuple(chunked.pieces), dict(chunked.skipped), texts, hashes)
+
+    def prepare(self, scope: Scope, checked: Sequence[Prepared]) -> list[Prepared]:
+        """Cut drafts into chunks and embed them."""
+        return self.embed(scope, list(map(self.cut, checked)))
+
+    def embed(self, scope: Scope, cut: Sequence[CutDraft], *, unwritten: Iterable[Prepared] = ()) -> list[Prepared]:
+        """Embed the chunks of drafts.
 
         A text that was embedded before is not embedded again: its vector is in the store, or that of a draft in
         `unwritten`, which was prepared before these and may not be stored yet.
         """
-        cut = [self._cut(draft.draft) for draft in checked]
         if self._embedder is None:
-            return [_add(draft, own, no_vectors=NO_EMBEDDER) for draft, own in zip(checked, cut, strict=True)]
+            return [draft.add_chunks(no_vectors=NO_EMBEDDER) for draft in cut]
         texts = {text_hash: text for own in cut for text_hash, text in zip(own.hashes, own.texts, strict=True)}
         try:
             made = self._vectors(scope, self._embedder, texts, unwritten)
         except (ModelError, MissingExtra) as problem:
             why = f"the embedder failed: {problem.message}"
-            return [_add(draft, own, no_vectors=why) for draft, own in zip(checked, cut, strict=True)]
+            return [draft.add_chunks(no_vectors=why) for draft in cut]
         dimension = self._embedder.dimension
-        return [
-            _add(draft, own, vectors=_rows(own.hashes, made, dimension))
-            for draft, own in zip(checked, cut, strict=True)
-        ]
-
-    def _cut(self, draft: Draft) -> _Cut:
-        chunked = self.chunker.chunk(draft.title, draft.body, draft.format)
-        texts = [build_embedding_text(draft.title, piece.heading_path, piece.text) for piece in chunked.pieces]
-        return _Cut(tuple(chunked.pieces), dict(chunked.skipped), texts, tuple(map(content_hash, texts)))
+        return [draft.add_chunks(vectors=_rows(draft.hashes, made, dimension)) for draft in cut]
 
     def _vectors(
         self, scope: Scope, embedder: Embedder, texts: dict[str, str], unwritten: Iterable[Prepared]
@@ -188,24 +191,25 @@ class Preparer:
         return {**known, **dict(zip(missing, rounded, strict=True))}
 
 
-class _Cut(NamedTuple):
-    """A draft in pieces, with the text to embed for each and its hash."""
+class CutDraft(NamedTuple):
+    """A checked draft in pieces, with the text to embed for each and its hash."""
 
+    checked: Prepared
     pieces: tuple[Piece, ...]
     skipped: dict[str, int]
     texts: list[str]
     hashes: tuple[str, ...]
 
-
-def _add(checked: Prepared, cut: _Cut, *, vectors: NDArray[np.float32] | None = None, no_vectors: str = "") -> Prepared:
-    return replace(
-        checked,
-        pieces=cut.pieces,
-        skipped=cut.skipped,
-        hashes=cut.hashes,
-        vectors=vectors,
-        no_vectors=no_vectors,
-    )
+    def add_chunks(self, *, vectors: NDArray[np.float32] | None = None, no_vectors: str = "") -> Prepared:
+        """Return the draft with its pieces, and their vectors or why there are none."""
+        return replace(
+            self.checked,
+            pieces=self.pieces,
+            skipped=self.skipped,
+            hashes=self.hashes,
+            vectors=vectors,
+            no_vectors=no_vectors,
+        )
 
 
 def _rows(hashes: Sequence[str], made: dict[str, NDArray[np.float32]], dimension: int) -> NDArray[np.float32]:

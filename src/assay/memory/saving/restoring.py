@@ -258,7 +258,7 @@ class Restorer:
     def _reveal(self, scope: Scope, hidden: MemoryRecord) -> SaveOutcome:
         """Cut, embed and index what was forgotten, and put its edges back."""
         text = Draft(title=hidden.title, body=hidden.body, format=hidden.format)
-        [prepared] = self._preparer.embed(scope, [self._preparer.check(text, scored=False)])
+        [prepared] = self._preparer.prepare(scope, [self._preparer.check(text, scored=False)])
         model = self._model() if prepared.vectors is not None else None
         with self._store.writing(scope) as work:
             memory = work.memories.get(hidden.id)
@@ -289,7 +289,7 @@ class Restorer:
     def _release(self, scope: Scope, doubted: MemoryRecord) -> SaveOutcome:
         """Cut, embed and index what was in quarantine: from now on it is found."""
         text = Draft(title=doubted.title, body=doubted.body, format=doubted.format)
-        [prepared] = self._preparer.embed(scope, [self._preparer.check(text, scored=False)])
+        [prepared] = self._preparer.prepare(scope, [self._preparer.check(text, scored=False)])
         model = self._model() if prepared.vectors is not None else None
         with self._store.writing(scope) as work:
             memory = work.memories.get(doubted.id)
@@ -314,7 +314,7 @@ class Restorer:
 
     def _take_apart(self, scope: Scope, memory_id: str, merged: SaveRecord) -> SaveOutcome:
         checked = self._preparer.check(_draft(merged.detail["incoming"]), scored=False)
-        [prepared] = self._preparer.embed(scope, [checked])
+        [prepared] = self._preparer.prepare(scope, [checked])
         with self._store.writing(scope) as work:
             memory = work.memories.get(memory_id)
             entry = _entry(memory, merged.save_id)

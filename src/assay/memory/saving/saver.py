@@ -36,7 +36,7 @@ from assay.memory.saving.neighbours import (
     nominate,
 )
 from assay.memory.saving.options import SaveOptions
-from assay.memory.saving.preparing import Pace, Prepared, Preparer, cut_batches
+from assay.memory.saving.preparing import CutDraft, Pace, Prepared, Preparer, cut_batches
 from assay.memory.saving.restoring import Restorer, forget
 from assay.memory.saving.spam_filter import find_quarantined, quarantine_reasons
 from assay.memory.saving.writing import Update, WritePlan, Writing, first_steps, inherit, update_of, was_merged_before
@@ -128,6 +128,15 @@ class Refused(NamedTuple):
 Result = SaveOutcome | Refused
 
 
+class CheckedBatch(NamedTuple):
+    """Drafts that go into one transaction, checked and cut; keys are places among the drafts."""
+
+    drafts: Sequence[Draft]
+    results: dict[int, Result]
+    """Of drafts that were refused, or are there already."""
+    cut: dict[int, CutDraft]
+
+
 class PreparedBatch(NamedTuple):
     """Drafts that go into one transaction, checked and embedded; keys are places among the drafts."""
 
@@ -186,7 +195,8 @@ class Saver:
         """Keep one draft, or say why not. A draft that cannot be kept at all is refused with `InputError`."""
         began = self._stopwatch()
         policy = self._policy(scope, draft.source_id or draft.title) if gated else UNGATED
-        [result] = self._save_batch(scope, self._check_and_embed(scope, policy, [draft], None), policy)
+        checked = self._check_batch(scope, policy, [draft])
+        [result] = self._save_batch(scope, self._embed_batch(scope, checked, None), policy)
         if isinstance(result, Refused):
             raise result.error
         for observe in self._observers:
@@ -265,10 +275,9 @@ class Saver:
     def _prepare_batches(
         self, scope: Scope, batches: Iterable[list[Draft]], policy: GatePolicy
     ) -> Generator[PreparedBatch]:
-        prepare = partial(self._prepare_batch, scope, policy)
-        if self._embedder is not None and embeds_elsewhere(self._embedder):
-            return prepare_ahead(batches, prepare)
-        return prepare_in_turn(batches, prepare)
+        ahead = self._embedder is not None and embeds_elsewhere(self._embedder)
+        prepare = prepare_ahead if ahead else prepare_in_turn
+        return prepare(batches, partial(self._begin_batch, scope, policy), partial(self._finish_batch, scope))
 
     def _policy(self, scope: Scope, identity: str) -> GatePolicy:
         return policy_for(
@@ -299,16 +308,16 @@ class Saver:
     def _model(self) -> str | None:
         return None if self._embedder is None else self._embedder.model
 
-    def _prepare_batch(
-        self, scope: Scope, policy: GatePolicy, drafts: Sequence[Draft], before: PreparedBatch | None
-    ) -> PreparedBatch:
-        """Check and embed drafts; `before` is a batch that may not be written yet, whose vectors are used again."""
+    def _begin_batch(self, scope: Scope, policy: GatePolicy, drafts: Sequence[Draft]) -> CheckedBatch:
         with collector_pause.hold():
-            return self._check_and_embed(scope, policy, drafts, before)
+            return self._check_batch(scope, policy, drafts)
 
-    def _check_and_embed(
-        self, scope: Scope, policy: GatePolicy, drafts: Sequence[Draft], before: PreparedBatch | None
-    ) -> PreparedBatch:
+    def _finish_batch(self, scope: Scope, checked: CheckedBatch, before: PreparedBatch | None) -> PreparedBatch:
+        with collector_pause.hold():
+            return self._embed_batch(scope, checked, before)
+
+    def _check_batch(self, scope: Scope, policy: GatePolicy, drafts: Sequence[Draft]) -> CheckedBatch:
+        """Check drafts and cut them into chunks."""
         results: dict[int, Result] = {}
         checked: dict[int, Prepared] = {}
         for place, draft in enumerate(drafts):
@@ -317,10 +326,14 @@ class Saver:
             except InputError as problem:
                 results[place] = Refused(draft.title, draft.source_id, problem)
         results |= self._already_there(scope, checked)
-        left = [place for place in checked if place not in results]
+        cut = {place: self._preparer.cut(draft) for place, draft in checked.items() if place not in results}
+        return CheckedBatch(drafts, results, cut)
+
+    def _embed_batch(self, scope: Scope, checked: CheckedBatch, before: PreparedBatch | None) -> PreparedBatch:
+        """Embed drafts; `before` is a batch that may not be written yet, whose vectors are used again."""
         unwritten = () if before is None else before.prepared.values()
-        prepared = self._preparer.embed(scope, [checked[place] for place in left], unwritten=unwritten)
-        return PreparedBatch(drafts, results, dict(zip(left, prepared, strict=True)))
+        prepared = self._preparer.embed(scope, list(checked.cut.values()), unwritten=unwritten)
+        return PreparedBatch(checked.drafts, checked.results, dict(zip(checked.cut, prepared, strict=True)))
 
     def _save_batch(self, scope: Scope, batch: PreparedBatch, policy: GatePolicy) -> list[Result]:
         written = self._commit(scope, batch.prepared, policy) if batch.prepared else {}
