@@ -236,3 +236,20 @@ def test_facts_about_subjects_are_current_newest_first_and_bounded(store: Store,
         assert shown(work.facts.about(["billing", "search"], most=9)) == ["5 euros", "Cid", "Bob"]
         assert shown(work.facts.about(["billing", "search"], most=1)) == ["5 euros"]
         assert work.facts.about([], most=9) == work.facts.on_topics([]) == work.facts.of_memories([]) == []
+
+
+def test_facts_lead_on_where_another_fact_is_about_what_they_name(store: Store, scope: Scope) -> None:
+    with store.writing(scope) as work:
+        put(work, "m_1", "The owner of billing is Ada Swan.")
+        put(work, "m_2", "The owner of search is Bob Crane.")
+        put(work, "m_3", "The city of Ada Swan is Bergen.")
+    with store.reading(scope) as work:
+        assert work.facts.may_lead_on(["billing"], most=5)
+        assert work.facts.may_lead_on(["nothing", "billing"], most=5)
+        assert not work.facts.may_lead_on(["search"], most=5)
+        assert not work.facts.may_lead_on(["nothing"], most=5)
+        assert not work.facts.may_lead_on([], most=5)
+        # With more facts than are looked at, it is not known.
+        assert work.facts.may_lead_on(["search"], most=0)
+    with store.reading(Scope(tenant="other")) as work:
+        assert not work.facts.may_lead_on(["billing"], most=5)

@@ -34,6 +34,7 @@ COMPARED_RESULTS = 5
 SHORTEST_NAME = 3
 """Characters of a name that is looked up: `it` names nothing."""
 
+LeadsOn = Callable[[Sequence[str]], bool]
 About = Callable[[Sequence[str]], Sequence[StoredFact]]
 Score = Callable[[Sequence[StoredFact]], Sequence[float]]
 
@@ -51,12 +52,17 @@ class Chain(NamedTuple):
         return self.total / len(self.facts)
 
 
-def find_chains(runs: Sequence[str], query_stems: Collection[str], about: About, score: Score) -> list[Chain]:
+def find_chains(
+    runs: Sequence[str], query_stems: Collection[str], *, may_lead_on: LeadsOn, about: About, score: Score
+) -> list[Chain]:
     """Return chains of two facts or more that begin at something the question names, best first.
 
     `runs` are the runs of words of the question. A fact that leaves nothing of the question open begins no chain.
     """
     named = [name for name in dict.fromkeys(map(name_run, runs)) if len(name) >= SHORTEST_NAME]
+    # Most questions name nothing whose facts lead on: for them no fact is read.
+    if not may_lead_on(named):
+        return []
     first = _without_parts(_newest(about(named)))
     asked = _list_asked(query_stems)
     begun = [Chain((fact,), 0.0) for fact in first if asked - set(fact.topic.split())]

@@ -396,7 +396,11 @@ class Pipeline:
         work, at = self._setting.work, self._request.filters.as_of
         asked = self._parsed.stems.keys()
         chains = find_chains(
-            self._parsed.runs, asked, lambda names: work.facts.about(names, most=READ, at=at), self._measure_facts
+            self._parsed.runs,
+            asked,
+            may_lead_on=lambda names: work.facts.may_lead_on(names, most=READ),
+            about=lambda names: work.facts.about(names, most=READ, at=at),
+            score=self._measure_facts,
         )
         if not chains:
             return []

@@ -22,7 +22,7 @@ from assay.records.memory import INGESTED_WITH, author_of
 from assay.storage.repositories.base import Repository, among, mine
 from assay.storage.rows import TextType
 from assay.storage.tables import memories, memory_facts
-from assay.text.facts import StatedFact, is_same_value, read_facts
+from assay.text.facts import StatedFact, is_same_value, normalise_name, read_facts
 from assay.text.relations import RelationKind
 
 MOST_ON_A_TOPIC = 500
@@ -170,6 +170,12 @@ _TOPICS_OF = select(
 ).where(mine(memory_facts), among(memory_facts.c.memory_id, "ids"))
 _ANY = select(memory_facts.c.position).limit(1)
 _SUBJECTS = select(memory_facts.c.subject).where(mine(memory_facts), among(memory_facts.c.subject, "subjects"))
+_SHOWN_ABOUT = (
+    select(memory_facts.c.shown)
+    .where(mine(memory_facts), among(memory_facts.c.subject, "subjects"))
+    .limit(bindparam("most"))
+)
+_ANY_ABOUT = _SUBJECTS.limit(1)
 _SERVED_ON = (
     _SERVED.where(mine(memory_facts), among(memory_facts.c.topic, "topics"))
     .order_by(*_NEWEST_FIRST)
@@ -280,6 +286,18 @@ class Facts(Repository):
         known = {subject for (subject,) in self._tuples(_SUBJECTS, subjects=list(subjects))} if subjects else ()
         found = [_stored(row) for row in self._rows(_ABOUT, subjects=list(known), most=most)] if known else []
         return [fact for fact in found if (fact.holds if at is None else fact.held_at(at))]
+
+    def may_lead_on(self, subjects: Sequence[str], *, most: int) -> bool:
+        """Return False when no fact about these subjects names something that another fact is about.
+
+        Quick, since most questions lead nowhere. With more than `most` facts about the subjects nothing is looked at,
+        and the answer is True.
+        """
+        shown = self._tuples(_SHOWN_ABOUT, subjects=list(subjects), most=most + 1) if subjects else ()
+        if len(shown) > most:
+            return True
+        names = {normalise_name(value) for (value,) in shown}
+        return bool(names and self._tuples(_ANY_ABOUT, subjects=sorted(names)))
 
     def count(self) -> int:
         """How many facts there are."""
