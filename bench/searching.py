@@ -260,7 +260,7 @@ class Bench:
         """Two hops from the best five hits."""
         seeds = {one.text: {hit.memory_id: hit.score for hit in self.search(one.text).hits[:5]} for one in self._some}
         with self.engine.store.reading(SCOPE) as work:
-            return laps(self._some, lambda one: channels.search_graph(work, seeds[one.text]))
+            return laps(self._some, lambda one: channels.search_graph(work.edges.around, seeds[one.text]))
 
     def concurrent(self, count: int) -> tuple[float, int]:
         """Searches a second, and how many failed or left a channel out."""

@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from assay.index.columns import Whole
+from assay.index.kept_edges import KeptEdges
 from assay.index.lexical import SCORE_DIGITS
 from assay.index.options import IndexOptions
 from assay.index.protocol import AllowedPassages, FolderSize
@@ -37,7 +38,7 @@ from assay.index.scoring import (
 )
 from assay.index.view import SAMPLED, SPARE, check_model, compare_stored, measure_spread
 from assay.records import CosineSpread, Filters, LogPosition
-from assay.storage import Authorship, Work
+from assay.storage import Authorship, Reached, Stance, Work, walk_edges
 from assay.storage.repositories.passage_filters import PassageFilter
 from assay.storage.repositories.stems import StemQuery, StemScores, StemTotals
 from assay.text.terms import stems_of
@@ -87,6 +88,7 @@ class DatabaseTenant:
         self.problem: str | None = None
         self.thread: threading.Thread | None = None
         self.samples: dict[tuple[str, PassageFilter | None], _Sample] = {}
+        self.edges = KeptEdges()
         self._known: _Known | None = None
 
     def known_at(self, position: LogPosition) -> _Known:
@@ -123,6 +125,7 @@ class DatabaseView:
         self._totals = totals
         self._options = options
         self._known = tenant.known_at(standing.position)
+        self._edges = tenant.edges.at(standing, work.edges.read_all)
         self.position = standing.position
         """Up to where the change log is known."""
         self.model = standing.model
@@ -145,6 +148,16 @@ class DatabaseView:
     def authors_of(self, memory_ids: Collection[str]) -> dict[str, Authorship]:
         """Who wrote these memories; an id that is not there is absent."""
         return self._work.memories.authors_of(memory_ids)
+
+    def around(self, memory_ids: Sequence[str], *, hops: int, limit: int) -> list[Reached]:
+        """The memories within so many hops of any of these, strongest first (`Edges.around`)."""
+        if self._edges is None:
+            return self._work.edges.around(memory_ids, hops=hops, limit=limit)
+        return walk_edges(self._edges.read_steps, memory_ids, hops=hops, limit=limit)
+
+    def stances(self, memory_ids: Sequence[str]) -> list[Stance]:
+        """What contradicts or supports one of these memories, or is by it; strongest first, each edge once."""
+        return self._work.edges.stances(memory_ids) if self._edges is None else self._edges.stances(memory_ids)
 
     def may_have_triggers(self) -> bool:
         """Whether any memory may have a trigger phrase. Always True: looking for one takes no longer than asking."""

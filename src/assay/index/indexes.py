@@ -26,14 +26,15 @@ from assay.clock import Clock
 from assay.errors import AssayError
 from assay.index.base import Base, Generations, NoBase, no_base
 from assay.index.building import BuildPlan, Progress, Stopped, build, grow, growth_of
+from assay.index.kept_edges import KeptEdges
 from assay.index.native import give_back
 from assay.index.options import Folded, IndexOptions, IndexStatus, Recall
 from assay.index.state import Follower, State
 from assay.index.status import count_memories, count_vectors, measure_recall, name_vector_kind
 from assay.index.tail import Reader
 from assay.index.view import View
-from assay.records import LogPosition, Scope
-from assay.storage import Store, Work
+from assay.records import Scope
+from assay.storage import Standing, Store, Work
 from assay.storage.backend import of_file
 
 # --- The index of one tenant in this process: follows the log, opens or builds a base, folds the tail ---
@@ -76,9 +77,10 @@ class TenantIndex:
         self._state: State | None = None
         self._wanted_model: str | None = None
         self.rebuilt_because: str | None = None
+        self.edges = KeptEdges()
 
-    def state(self, work: Work, progress: Progress | None = None) -> tuple[State, LogPosition]:
-        """Return the index brought up to the snapshot of a unit of work, and the snapshot's position."""
+    def state(self, work: Work, progress: Progress | None = None) -> tuple[State, Standing]:
+        """Return the index brought up to the snapshot of a unit of work, and where the snapshot stands."""
         standing = work.changes.standing()
         with self._mutex:
             self._wanted_model = None if self.vectors_in_database else standing.model
@@ -93,7 +95,7 @@ class TenantIndex:
             self._follower = follower
             if self._state is None or self._state.position != follower.position:
                 self._state = follower.state()
-            return self._state, standing.position
+            return self._state, standing
 
     def current(self) -> State | None:
         """The newest state that any search has seen."""
@@ -513,8 +515,14 @@ class Indexes:
         state, standing = tenant.state(work, progress)
         if self._options.background and not self._closed.is_set() and tenant.wants_folding():
             self._folding.begin(work.scope, tenant)
-        in_database = self._store.backend_name == "postgres"
-        return View(state, work, standing=standing, options=self._options, vectors_in_database=in_database)
+        return View(
+            state,
+            work,
+            standing=standing.position,
+            options=self._options,
+            vectors_in_database=self._store.backend_name == "postgres",
+            edges=tenant.edges.at(standing, work.edges.read_all),
+        )
 
     def compact(self, scope: Scope, progress: Progress | None = None, *, whole: bool = True) -> Folded:
         """Fold the tail into a new base now; does nothing when another process is at it.

@@ -19,7 +19,7 @@ from assay.index.options import Folded, IndexStatus, Recall
 from assay.index.rows import Rows
 from assay.index.scoring import Found, Query
 from assay.records import CosineSpread, Filters, LogPosition, Scope
-from assay.storage import Authorship, Work
+from assay.storage import Authorship, Reached, Stance, Work
 
 
 class FolderSize(NamedTuple):
@@ -70,6 +70,14 @@ class SearchView(Protocol):
 
     def authors_of(self, memory_ids: Collection[str]) -> dict[str, Authorship]:
         """Who wrote these memories; an id that is not there is absent."""
+        ...
+
+    def around(self, memory_ids: Sequence[str], *, hops: int, limit: int) -> list[Reached]:
+        """The memories within so many hops of any of these, strongest first (`Edges.around`)."""
+        ...
+
+    def stances(self, memory_ids: Sequence[str]) -> list[Stance]:
+        """What contradicts or supports one of these memories, or is by it; strongest first, each edge once."""
         ...
 
     def may_have_triggers(self) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 
 from assay.errors import OtherModel
 from assay.index.columns import Fact, Whole, find
+from assay.index.kept_edges import EdgeTable
 from assay.index.lexical import SCORE_DIGITS, score_postings
 from assay.index.options import IndexOptions
 from assay.index.protocol import AllowedPassages, FolderSize
@@ -32,7 +33,7 @@ from assay.index.scoring import (
 from assay.index.state import Allowed, State
 from assay.index.vectors import PassingRows
 from assay.records import CosineSpread, Filters, LogPosition
-from assay.storage import Authorship, Work
+from assay.storage import Authorship, Reached, Stance, Work, walk_edges
 from assay.text.terms import stems_of
 
 SPARE = 50
@@ -50,10 +51,19 @@ class View:
     """One state of a tenant's indexes, for one search. Made by `Indexes.view`."""
 
     def __init__(
-        self, state: State, work: Work, *, standing: LogPosition, options: IndexOptions, vectors_in_database: bool
+        self,
+        state: State,
+        work: Work,
+        *,
+        standing: LogPosition,
+        options: IndexOptions,
+        vectors_in_database: bool,
+        edges: EdgeTable | None = None,
     ) -> None:
+        """`edges` are those of the snapshot, where they are kept in memory."""
         self._state = state
         self._standing = standing
+        self._edges = edges
         self._work = work
         self._options = options
         self._in_database = vectors_in_database
@@ -117,6 +127,16 @@ class View:
             authors.update(read)
             found |= read
         return found
+
+    def around(self, memory_ids: Sequence[str], *, hops: int, limit: int) -> list[Reached]:
+        """The memories within so many hops of any of these, strongest first (`Edges.around`)."""
+        if self._edges is None:
+            return self._work.edges.around(memory_ids, hops=hops, limit=limit)
+        return walk_edges(self._edges.read_steps, memory_ids, hops=hops, limit=limit)
+
+    def stances(self, memory_ids: Sequence[str]) -> list[Stance]:
+        """What contradicts or supports one of these memories, or is by it; strongest first, each edge once."""
+        return self._work.edges.stances(memory_ids) if self._edges is None else self._edges.stances(memory_ids)
 
     def may_have_triggers(self) -> bool:
         """Whether any memory may have a trigger phrase; False: none has."""

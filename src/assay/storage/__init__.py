@@ -34,10 +34,11 @@ from assay.storage.opening import StoreOptions
 from assay.storage.query_log import LogStatus
 from assay.storage.repositories.access import FlagRow
 from assay.storage.repositories.chunks import ChunkVector, IndexedRow, Saved, TriggerMatch
+from assay.storage.repositories.edges import MOST_EDGES, MOST_STANCES, EdgeRow, Reached, Stance, walk_edges
 from assay.storage.repositories.evidence import Recorded
 from assay.storage.repositories.facts import ServedFact, StoredFact
 from assay.storage.repositories.history import Followed, Standing
-from assay.storage.repositories.memories import Authorship, Reached, Stance
+from assay.storage.repositories.memories import Authorship
 from assay.storage.repositories.passages import (
     Candidate,
     CandidateMemory,
@@ -53,6 +54,8 @@ from assay.storage.store_move import MovedTable, Place, StoreMove, move_store
 from assay.storage.work import Work
 
 __all__ = [
+    "MOST_EDGES",
+    "MOST_STANCES",
     "AllOf",
     "AnyOf",
     "Authorship",
@@ -60,6 +63,7 @@ __all__ = [
     "CandidateMemory",
     "Checkpoint",
     "ChunkVector",
+    "EdgeRow",
     "Field",
     "FlagRow",
     "FolderCount",
@@ -102,4 +106,5 @@ __all__ = [
     "move_store",
     "open_store",
     "restore_checkpoint",
+    "walk_edges",
 ]

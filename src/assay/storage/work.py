@@ -15,6 +15,7 @@ from assay.storage.repositories.access import AccessTokens, FlagRows, LoginSessi
 from assay.storage.repositories.base import Bound, Meta, open_savepoint
 from assay.storage.repositories.chunks import Indexed, TriggerRows
 from assay.storage.repositories.coordination import Leases, LiveQuestionRows, SharedLimits
+from assay.storage.repositories.edges import Edges
 from assay.storage.repositories.erasure import Erasure, StoredSecrets
 from assay.storage.repositories.evidence import (
     AbTests,
@@ -31,7 +32,7 @@ from assay.storage.repositories.facts import Facts
 from assay.storage.repositories.history import Audit, Changes
 from assay.storage.repositories.judging import JudgeRows, PromptRows, ReplyRows, SpendingRows
 from assay.storage.repositories.learning import LearnedTermRows, LearningRows
-from assay.storage.repositories.memories import Edges, Memories
+from assay.storage.repositories.memories import Memories
 from assay.storage.repositories.memory_lists import MemoryLists
 from assay.storage.repositories.passage_filters import FilteredPassages
 from assay.storage.repositories.passages import Passages

@@ -522,7 +522,7 @@ class Gathering:
 
     def _reach(self, fused: FusedPassages[int]) -> list[tuple[str, float]]:
         """Follow the graph from the best hits so far, and remember what it reached."""
-        self._found.neighbours = graph.search_graph(self._ask.work, self._seeds(fused))[: self._ask.limit]
+        self._found.neighbours = graph.search_graph(self._ask.around, self._seeds(fused))[: self._ask.limit]
         return [(neighbour.memory_id, neighbour.score) for neighbour in self._found.neighbours]
 
     def _run(self, channel: Channel, search: Callable[[], Offer]) -> None:

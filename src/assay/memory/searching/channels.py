@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import compress, islice
 from operator import itemgetter
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ from assay.records import Channel, CosineSpread, Mode
 from assay.records.fields import one_of
 from assay.records.searching import add_channel, load_channels_by
 from assay.registry import Registered, Registry, hash_function
-from assay.storage import FullTextQuery, Work
+from assay.storage import FullTextQuery, Reached, Work
 from assay.text.terms import stems, stems_of
 from assay.text.wording import FUNCTION_WORDS
 
@@ -230,6 +230,11 @@ class Ask:
     """Stems that the previous question and query expansion add to the query, with their weights."""
     neighbours: Callable[[], Sequence[tuple[str, float]]] = tuple
     """Memories that the graph reaches from the best hits of the channels that ran before."""
+
+    @property
+    def around(self) -> Around:
+        """What is near memories, from the index where it can be read."""
+        return self.work.edges.around if self.view is None else self.view.around
 
     def opened_view(self) -> SearchView:
         """The index, for a channel that is nothing without it."""
@@ -456,13 +461,21 @@ class GraphNeighbour(NamedTuple):
 _new_neighbour: Callable[[tuple[str, float, float, int]], GraphNeighbour] = partial(tuple.__new__, GraphNeighbour)
 
 
-def search_graph(work: Work, seeds: Mapping[str, float]) -> list[GraphNeighbour]:
+class Around(Protocol):
+    """Finds what is near memories: the index of a search, or the store."""
+
+    def __call__(self, memory_ids: Sequence[str], *, hops: int, limit: int) -> list[Reached]:
+        """The memories within so many hops of any of these, strongest first."""
+        ...
+
+
+def search_graph(around: Around, seeds: Mapping[str, float]) -> list[GraphNeighbour]:
     """The neighbours of seeds, best first, ties by id. Each seed has its score, above 0."""
     if not seeds:
         return []
     best_seed = max(seeds.values())
     shares = {seed: score / best_seed for seed, score in seeds.items()}
-    reached = work.edges.around(list(seeds), hops=GRAPH_HOPS, limit=MOST_NEIGHBOURS)
+    reached = around(list(seeds), hops=GRAPH_HOPS, limit=MOST_NEIGHBOURS)
     found = [
         _new_neighbour((memory_id, strength * shares[seed], strength, hops))
         for memory_id, seed, hops, strength, _ in reached

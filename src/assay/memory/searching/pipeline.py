@@ -265,7 +265,8 @@ class Pipeline:
             if Channel.GRAPH not in found.lists and self._asked.choice.mode is not Mode.QUICK:
                 best = memories[: graph.GRAPH_SEEDS]
                 seeds = {rows.memory_ids[memory.best.number]: memory.score for memory in best}
-                near = self._guard.run("causal boost", work, lambda: graph.search_graph(work, seeds)) or ()
+                around = work.edges.around if self._setting.view is None else self._setting.view.around
+                near = self._guard.run("causal boost", work, lambda: graph.search_graph(around, seeds)) or ()
         attended: Mapping[str, float] = {}
         if attention and self._is_enabled("session_boost"):
             attended = self._guard.run("session boost", work, lambda: boosts.spread_attention(work, attention)) or {}
@@ -464,7 +465,7 @@ class Pipeline:
 
     def _find_opposed(self, found: Contradictions, ranking: Ranking) -> list[Opposed]:
         """Return the pairs that the rule applies to; a person's note that is deprecated outranks nothing."""
-        pairs = found.find_opposed()
+        pairs = found.find_opposed(self._setting.work.edges.evidence_of)
         if not pairs:
             return []
         last = {place.row.memory_id for place in ranking.order if self._is_deprecated(place.row)}

@@ -32,6 +32,10 @@ MOST_NAMED = 10
 """Contradictions that a hit names in each direction, the strongest first."""
 
 
+ReadEvidence = Callable[[Collection[Stance]], Mapping[Stance, str]]
+"""Reads what edges are based on."""
+
+
 class Opposed(NamedTuple):
     """A program's note and a person's note that it contradicts or repeats."""
 
@@ -58,19 +62,23 @@ class Contradictions:
     authors: Mapping[str, Authorship] = field(default_factory=dict)
     """Of both ends of every edge."""
 
-    def find_opposed(self) -> list[Opposed]:
+    def find_opposed(self, read_evidence: ReadEvidence) -> list[Opposed]:
         """Return the pairs in which a program wrote one note and a person the other; contradictions count both ways."""
-        found: list[Opposed] = []
         kinds = {memory_id: wrote.author.kind for memory_id, wrote in self.authors.items()}
         if AuthorKind.PROGRAM not in kinds.values():
-            return found
+            return []
+        found: list[tuple[str, str, Stance]] = []
         for edge in self.edges:
-            repeats = edge.kind is EdgeKind.SUPPORTS
             ways = ((edge.source_id, edge.target_id), (edge.target_id, edge.source_id))
-            for program_id, person_id in ways[:1] if repeats else ways:
+            for program_id, person_id in ways[:1] if edge.kind is EdgeKind.SUPPORTS else ways:
                 if kinds.get(program_id) is AuthorKind.PROGRAM and kinds.get(person_id) is AuthorKind.PERSON:
-                    found.append(Opposed(program_id, person_id, edge.evidence, repeats))
-        return found
+                    found.append((program_id, person_id, edge))
+        # Only these are told with what they are based on.
+        evidence = read_evidence({edge for _, _, edge in found}) if found else {}
+        return [
+            Opposed(program_id, person_id, evidence.get(edge, ""), edge.kind is EdgeKind.SUPPORTS)
+            for program_id, person_id, edge in found
+        ]
 
     def contradicts(self, memory_id: str) -> tuple[Contradiction, ...]:
         """What a memory was saved against."""
@@ -116,9 +124,10 @@ NONE = Contradictions()
 def look_up(work: Work, memory_ids: Sequence[str], view: SearchView | None = None) -> Contradictions:
     """The contradictions of results; most searches have none, and pay one question to the store.
 
-    `view` is the index of the same snapshot, which keeps who wrote what.
+    `view` is the index of the same snapshot, which keeps edges and who wrote what.
     """
-    edges = work.edges.stances(memory_ids) if memory_ids else []
+    read_stances = work.edges.stances if view is None else view.stances
+    edges = read_stances(memory_ids) if memory_ids else []
     if not edges:
         return NONE
     ends = {end for edge in edges for end in (edge.source_id, edge.target_id)}

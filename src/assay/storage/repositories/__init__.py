@@ -1,7 +1,8 @@
 """The only place with SQL: one repository for each subject, each bound to one connection and one scope.
 
 - `base`: what every repository is built on: connection, scope, row numbers, and facts about the store.
-- `memories`: memories, filters on them, and the edges between them.
+- `memories`: memories, and filters on them.
+- `edges`: edges between memories, and what is near a memory by them.
 - `memory_lists`: memories as sorted lists, and what waits for a decision.
 - `chunks`: chunks with their full-text rows, indexing results and trigger phrases.
 - `facts`: facts that memories state, and which of them still hold.

@@ -38,7 +38,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 from assay.clock import Clock
 from assay.records import Scope
 from assay.storage.repositories.prepared import prepare_insert, prepare_query
-from assay.storage.rows import upsert
+from assay.storage.rows import Moment, upsert
 from assay.storage.tables import meta
 
 # --- Connection, scope and clock ---
@@ -225,6 +225,18 @@ def model_key(tenant: str) -> str:
     return f"embedding_model:{tenant}"
 
 
+def edges_key(tenant: str) -> str:
+    """Return the key of the number of times that edges of a tenant were written."""
+    return f"edges_written:{tenant}"
+
+
+_COUNT_UP = text("""
+    INSERT INTO meta (key, value, updated_at) VALUES (:key, '1', :at)
+    ON CONFLICT (key) DO UPDATE
+    SET value = CAST(CAST(meta.value AS BIGINT) + 1 AS TEXT), updated_at = excluded.updated_at
+""").bindparams(bindparam("at", type_=Moment))
+
+
 class Meta(Repository):
     """Named texts that belong to the whole store, not to a tenant."""
 
@@ -237,3 +249,7 @@ class Meta(Repository):
         """Store a text under a key, replacing the old one."""
         row = {"key": key, "value": value, "updated_at": self._clock.now()}
         self._connection.execute(upsert(self._connection, meta, key=("key",), fresh=("value", "updated_at")), row)
+
+    def count_up(self, key: str) -> None:
+        """Add 1 to the number under a key; the first time it becomes 1."""
+        self._connection.execute(_COUNT_UP, {"key": key, "at": self._clock.now()})

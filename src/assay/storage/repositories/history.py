@@ -18,7 +18,7 @@ from assay.records import AuditEntry, Change, LogPosition, Operation, RowKind
 from assay.records.maintenance import AuditLine
 from assay.storage import audit_chain
 from assay.storage.audit_chain import PLACES, REDACT, SALT_BYTES, START, ChainCheck, StoredEntry
-from assay.storage.repositories.base import EPOCH, Bound, Meta, Repository, mine, model_key, trim_key
+from assay.storage.repositories.base import EPOCH, Bound, Meta, Repository, edges_key, mine, model_key, trim_key
 from assay.storage.rows import from_row, mask_value, write_moment
 from assay.storage.tables import audit, changes, meta
 
@@ -57,12 +57,14 @@ class Standing(NamedTuple):
     """A follower that has not read this far has to rebuild."""
     model: str | None
     """The embedding model that search uses."""
+    edges_written: int
+    """How many times edges were written: whoever keeps edges in memory reads them again when it changes."""
 
 
 _STANDING = select(
     *(
         select(meta.c.value).where(meta.c.key == bindparam(name)).scalar_subquery()
-        for name in ("epoch", "trim", "model")
+        for name in ("epoch", "trim", "model", "edges")
     ),
     select(func.max(changes.c.seq)).where(mine(changes)).scalar_subquery(),
 )
@@ -91,10 +93,12 @@ class Changes(Repository):
 
     def standing(self) -> Standing:
         """Where the log ends and what search uses, in one question."""
-        keys = {"epoch": EPOCH, "trim": trim_key(self._tenant), "model": model_key(self._tenant)}
-        epoch, trimmed, model, newest = self._rows(_STANDING, **keys)[0]
+        tenant = self._tenant
+        keys = {"epoch": EPOCH, "trim": trim_key(tenant), "model": model_key(tenant), "edges": edges_key(tenant)}
+        epoch, trimmed, model, edges_written, newest = self._rows(_STANDING, **keys)[0]
         trimmed_to = int(trimmed or 0)
-        return Standing(LogPosition(epoch or "", max(newest or 0, trimmed_to)), trimmed_to, model)
+        position = LogPosition(epoch or "", max(newest or 0, trimmed_to))
+        return Standing(position, trimmed_to, model, int(edges_written or 0))
 
     def position(self) -> LogPosition:
         """The end of the log as this snapshot sees it."""
@@ -102,7 +106,8 @@ class Changes(Repository):
 
     def follow(self, known: LogPosition | None, *, limit: int = BATCH) -> Followed:
         """The changes after a known position, at most `limit` at a time."""
-        end, trimmed_to, _ = self.standing()
+        standing = self.standing()
+        end, trimmed_to = standing.position, standing.trimmed_to
         if known is None or known.epoch != end.epoch or known.seq < trimmed_to:
             return Followed([], end, must_rebuild=True)
         if known.seq >= end.seq:
@@ -128,7 +133,8 @@ class Changes(Repository):
 
     def trim(self, upto: int) -> int:
         """Delete the log up to and including a seq; followers that have not read so far will rebuild."""
-        end, trimmed_to, _ = self.standing()
+        standing = self.standing()
+        end, trimmed_to = standing.position, standing.trimmed_to
         upto = min(upto, end.seq)
         gone = self._connection.execute(delete(changes).where(self._mine(changes), changes.c.seq <= upto)).rowcount
         self._meta.put(trim_key(self._tenant), str(max(upto, trimmed_to)))

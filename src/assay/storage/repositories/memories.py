@@ -1,21 +1,17 @@
-"""Memories, filters on them, and the edges between them.
+"""Memories, and filters on them.
 
 - Conditions on the JSON of memories.
 - Memories.
-- Edges between memories.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from operator import itemgetter
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Select,
     and_,
     bindparam,
     case,
@@ -29,7 +25,6 @@ from sqlalchemy import (
     or_,
     select,
     type_coerce,
-    union_all,
     update,
 )
 from sqlalchemy.exc import IntegrityError
@@ -39,8 +34,6 @@ from assay.hashing import canonical_json
 from assay.records import (
     Author,
     Chunk,
-    Edge,
-    EdgeKind,
     MemoryFilter,
     MemoryRecord,
     MemoryStatus,
@@ -51,10 +44,11 @@ from assay.records import (
 from assay.records.memory import FORGOTTEN_MARK, QUARANTINED_MARK, RESERVED, read_author
 from assay.storage.repositories.base import Bound, Repository, among, draw, mine, open_savepoint
 from assay.storage.repositories.chunks import ChunkVector, ChunkWriter, Indexed, Saved, TriggerRows, check
+from assay.storage.repositories.edges import Edges
 from assay.storage.repositories.facts import Facts
 from assay.storage.repositories.history import ChangedRow, Changes
-from assay.storage.rows import TextType, from_row, to_row, upsert
-from assay.storage.tables import chunks, edges, memories
+from assay.storage.rows import TextType, from_row, to_row
+from assay.storage.tables import chunks, memories
 
 # --- Conditions on the JSON of memories ---
 
@@ -182,6 +176,7 @@ class Memories(Repository):
         self._triggers = TriggerRows(bound)
         self._facts = Facts(bound)
         self._indexed = Indexed(bound)
+        self._edges = Edges(bound)
 
     def add(self, memory: MemoryRecord, pieces: Sequence[Chunk] = ()) -> None:
         """Keep a new memory. An id that is taken is refused."""
@@ -246,8 +241,7 @@ class Memories(Repository):
 
     def remove(self, memory_id: str) -> None:
         """Delete a memory with its chunks, edges and all other rows that belong to it."""
-        touching = or_(edges.c.source_id == memory_id, edges.c.target_id == memory_id)
-        self._connection.execute(delete(edges).where(self._mine(edges), touching))
+        self._edges.remove_of(memory_id)
         self._chunks.erase(memory_id)
         topics = self._facts.topics_touched_by([memory_id])
         mine = (self._mine(memories), memories.c.id == memory_id)
@@ -419,177 +413,3 @@ class Memories(Repository):
 
 def _missing(memory_id: str) -> RecordNotFound:
     return RecordNotFound(f"there is no memory {memory_id!r} in this scope", remedy="Check the id and the tenant.")
-
-
-# --- Edges between memories ---
-
-MOST_EDGES = 250
-"""Edges read for one hop, the strongest first: a memory that everything refers to must not stop a search."""
-MOST_STANCES = 1_000
-"""Contradictions and supports read for one search."""
-DECAY = 0.5
-_KINDS = {kind.value: kind for kind in EdgeKind}
-_KEY = ("tenant", "source_id", "target_id", "kind")
-
-
-class Reached(NamedTuple):
-    """A memory near others, and the strongest way to it."""
-
-    memory_id: str
-    seed: str
-    hops: int
-    strength: float
-    """The product of the strengths on the way, halved for every hop."""
-    path: tuple[str, ...]
-    """From the seed to the memory, both included."""
-
-
-_new_reached: Callable[[tuple[str, str, int, float, tuple[str, ...]]], Reached] = partial(tuple.__new__, Reached)
-"""Dozens are made in a search: without the call in Python that a named tuple makes for each."""
-
-
-class _Ways(NamedTuple):
-    """The strongest ways to memories that one hop reached, by memory id."""
-
-    strengths: dict[str, float]
-    """Of the whole path."""
-    nears: dict[str, str]
-    """The memory before it."""
-
-    def find_strongest(self, limit: int) -> list[str]:
-        """The memories with the strongest ways, equals by id."""
-        by_id = sorted(self.strengths)
-        by_id.sort(key=self.strengths.__getitem__, reverse=True)
-        return by_id[:limit]
-
-
-class Stance(NamedTuple):
-    """One memory that contradicts or supports another."""
-
-    source_id: str
-    target_id: str
-    kind: EdgeKind
-    evidence: str
-
-
-def _steps() -> Select[Any]:
-    """The strongest edges at some memories, whichever way they point."""
-    there = select(edges.c.source_id.label("near"), edges.c.target_id.label("far"), edges.c.strength)
-    back = select(edges.c.target_id, edges.c.source_id, edges.c.strength)
-    both = union_all(
-        there.where(mine(edges), among(edges.c.source_id, "ids")),
-        back.where(mine(edges), among(edges.c.target_id, "ids")),
-    ).subquery()
-    return select(both).order_by(both.c.strength.desc(), both.c.near, both.c.far).limit(MOST_EDGES)
-
-
-_STEPS = _steps()
-
-
-def _stances() -> Select[Any]:
-    """The strongest edges of these kinds that begin or end at some memories."""
-    columns = (edges.c.source_id, edges.c.target_id, edges.c.kind, edges.c.evidence, edges.c.strength)
-    ours = (mine(edges), or_(edges.c.kind == str(EdgeKind.CONTRADICTS), edges.c.kind == str(EdgeKind.SUPPORTS)))
-    both = union_all(
-        select(*columns).where(*ours, among(edges.c.source_id, "ids")),
-        select(*columns).where(*ours, among(edges.c.target_id, "ids")),
-    ).subquery()
-    statement = select(both.c.source_id, both.c.target_id, both.c.kind, both.c.evidence)
-    return statement.order_by(both.c.strength.desc(), both.c.source_id, both.c.target_id).limit(MOST_STANCES)
-
-
-_STANCES = _stances()
-
-
-class Edges(Repository):
-    """The edges of one tenant."""
-
-    def put(self, edge: Edge) -> None:
-        """Keep an edge; the same source, target and kind take the new strength and evidence."""
-        statement = upsert(self._connection, edges, key=_KEY, fresh=("strength", "evidence", "created_at"))
-        try:
-            with open_savepoint(self._connection):
-                self._insert(statement, [{"tenant": self._tenant, **to_row(edge, edges)}])
-        except IntegrityError as problem:
-            raise RecordNotFound(
-                f"the edge {edge.source_id!r} {edge.kind} {edge.target_id!r} has an end that is not in this scope",
-                remedy="Save both memories first.",
-            ) from problem
-
-    def of(self, memory_id: str) -> list[Edge]:
-        """Every edge that begins or ends at a memory."""
-        touching = or_(edges.c.source_id == memory_id, edges.c.target_id == memory_id)
-        statement = self._select(edges, touching).order_by(edges.c.source_id, edges.c.target_id, edges.c.kind)
-        return [from_row(Edge, row, edges) for row in self._connection.execute(statement)]
-
-    def beginning_at(self, memory_ids: Sequence[str]) -> list[Edge]:
-        """Every edge that begins at one of these memories."""
-        statement = self._select(edges, self._among(edges.c.source_id, memory_ids))
-        statement = statement.order_by(edges.c.source_id, edges.c.target_id, edges.c.kind)
-        return [from_row(Edge, row, edges) for row in self._connection.execute(statement)]
-
-    def around(self, memory_ids: Sequence[str], *, hops: int = 2, limit: int = 100) -> list[Reached]:
-        """The memories within so many hops of any of these, whichever way the edges point; strongest first.
-
-        Each hop goes on from the `limit` strongest memories of the one before: near a hub there are always more.
-        """
-        strengths = dict.fromkeys(memory_ids, 1.0)
-        paths: dict[str, tuple[str, ...]] = {memory_id: (memory_id,) for memory_id in memory_ids}
-        known, kept = set(strengths), list[tuple[str, str, int, float, tuple[str, ...]]]()
-        for hop in range(1, hops + 1):
-            if len(kept) >= limit and _strongest_first(kept)[limit - 1][3] > DECAY * max(strengths.values()):
-                # No edge is stronger than 1, so that nothing behind this hop can be among the strongest.
-                break
-            ways = self._step_from(strengths, paths, known)
-            known |= ways.strengths.keys()
-            # What is not among the strongest of its hop is not among those of all hops either.
-            strongest = ways.find_strongest(limit)
-            strengths = {far: ways.strengths[far] for far in strongest}
-            paths = {far: (*paths[ways.nears[far]], far) for far in strongest}
-            kept += [(far, path[0], hop, strengths[far], path) for far, path in paths.items()]
-        return list(map(_new_reached, _strongest_first(kept)[:limit]))
-
-    def stances(self, memory_ids: Sequence[str]) -> list[Stance]:
-        """What contradicts or supports one of these memories, or is by it; strongest first, each edge once."""
-        found = dict.fromkeys(map(tuple, self._tuples(_STANCES, ids=list(memory_ids))))
-        return [Stance(source, target, _KINDS[kind], evidence) for source, target, kind, evidence in found]
-
-    def _step_from(
-        self, strengths: Mapping[str, float], paths: Mapping[str, tuple[str, ...]], known: Collection[str]
-    ) -> _Ways:
-        """Return the memories one edge further that are not known yet, each with the strongest way to it.
-
-        `strengths` and `paths` are those of the ways to the memories that the step begins at.
-        """
-        best, nears = dict[str, float](), dict[str, str]()
-        for near, far, edge_strength in self._tuples(_STEPS, ids=list(strengths)) if strengths else ():
-            if far in known:
-                continue
-            strength, held = strengths[near] * edge_strength * DECAY, best.get(far)
-            # Of two ways that are as strong, the one whose path comes first by ids.
-            if held is None or strength > held or (strength == held and paths[near] < paths[nears[far]]):
-                best[far], nears[far] = strength, near
-        return _Ways(best, nears)
-
-    def remove(self, source_id: str, target_id: str, kind: EdgeKind) -> None:
-        """Delete one edge."""
-        match = (edges.c.source_id == source_id, edges.c.target_id == target_id, edges.c.kind == str(kind))
-        if not self._connection.execute(delete(edges).where(self._mine(edges), *match)).rowcount:
-            raise RecordNotFound(
-                f"there is no edge {source_id!r} {kind} {target_id!r} in this scope",
-                remedy="Check both ids and the kind.",
-            )
-
-    def count(self) -> int:
-        """How many edges there are."""
-        counted = select(func.count()).select_from(edges).where(self._mine(edges))
-        return int(self._connection.execute(counted).scalar_one())
-
-
-def _strongest_first(
-    reached: Iterable[tuple[str, str, int, float, tuple[str, ...]]],
-) -> list[tuple[str, str, int, float, tuple[str, ...]]]:
-    """By strength, then by id: two stable sorts, since a key of both would be a call in Python for each."""
-    by_id = sorted(reached, key=itemgetter(0))
-    by_id.sort(key=itemgetter(3), reverse=True)
-    return by_id
