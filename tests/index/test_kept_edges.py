@@ -12,7 +12,7 @@ from tests.storage import samples
 from assay.index.kept_edges import EDGES_A_SEARCH, FEWEST_SEARCHES, EdgeTable, KeptEdges
 from assay.records import EdgeKind, LogPosition, Scope
 from assay.storage import MOST_EDGES, EdgeRow, Saved, Standing, Store
-from assay.storage.marks import Marks
+from assay.storage.erasing import Marks
 
 ROWS = [EdgeRow("m_1", "m_2", "supports", 0.5)]
 
