@@ -12,6 +12,7 @@ from tests.index.writing import save, saved
 
 from assay.index import Rows
 from assay.index.state import Kept
+from assay.index.view import FEW_PHRASES
 from assay.records import LogPosition, Scope, Tier
 from assay.storage import Store
 from assay.testing.clock import START
@@ -210,14 +211,27 @@ def test_rows_know_whether_one_may_be_deprecated(store: Store, scope: Scope, ope
         assert first.has_deprecated
 
 
-def test_a_view_knows_whether_there_are_triggers(store: Store, scope: Scope, open_indexes: Opening) -> None:
+def test_a_view_knows_a_few_trigger_phrases(store: Store, scope: Scope, open_indexes: Opening) -> None:
     save(store, scope, saved("m_1", ["a"]))
     indexes = open_indexes()
+    asked = ["push", "red button"]
     with store.reading(scope) as older:
-        assert not indexes.view(older).may_have_triggers()
+        assert not indexes.view(older).may_match_triggers(asked)
         save(store, scope, saved("m_2", ["b"], triggers=("red button",)))
         with store.reading(scope) as newer:
-            assert indexes.view(newer).may_have_triggers()
+            assert indexes.view(newer).may_match_triggers(asked)
+            assert not indexes.view(newer).may_match_triggers(["red", "button"])
         with store.reading(Scope(tenant="other")) as others:
-            assert not indexes.view(others).may_have_triggers()
-        assert not indexes.view(older).may_have_triggers(), "a snapshot sees no later change"
+            assert not indexes.view(others).may_match_triggers(asked)
+        assert not indexes.view(older).may_match_triggers(asked), "a snapshot sees no later change"
+
+
+def test_of_many_trigger_phrases_any_may_match(store: Store, scope: Scope, open_indexes: Opening) -> None:
+    save(store, scope, saved("m_1", ["a"], triggers=[f"button {number}" for number in range(FEW_PHRASES)]))
+    indexes = open_indexes()
+    with store.reading(scope) as work:
+        assert not indexes.view(work).may_match_triggers(["red button"])
+    save(store, Scope(tenant="other"), saved("m_1", ["b"], triggers=["lamp"]))
+    save(store, scope, saved("m_2", ["c"]))
+    with store.reading(scope) as work:
+        assert indexes.view(work).may_match_triggers(["red button"])

@@ -159,8 +159,8 @@ class DatabaseView:
         """What contradicts or supports one of these memories, or is by it; strongest first, each edge once."""
         return self._work.edges.stances(memory_ids) if self._edges is None else self._edges.stances(memory_ids)
 
-    def may_have_triggers(self) -> bool:
-        """Whether any memory may have a trigger phrase. Always True: looking for one takes no longer than asking."""
+    def may_match_triggers(self, runs: Collection[str]) -> bool:  # noqa: ARG002 - signature is the protocol's
+        """Whether one of these runs of words may be a trigger phrase. Always True: looking takes no longer."""
         return True
 
     def may_have_facts(self) -> bool:

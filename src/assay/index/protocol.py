@@ -80,8 +80,8 @@ class SearchView(Protocol):
         """What contradicts or supports one of these memories, or is by it; strongest first, each edge once."""
         ...
 
-    def may_have_triggers(self) -> bool:
-        """Whether any memory may have a trigger phrase; False: none has."""
+    def may_match_triggers(self, runs: Collection[str]) -> bool:
+        """Whether one of these runs of words may be a memory's trigger phrase; False: none is."""
         ...
 
     def may_have_facts(self) -> bool:

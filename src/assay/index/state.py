@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -140,8 +141,8 @@ class State:
     """The terms that were weighed last, and their weights."""
     authors: dict[str, Authorship] = field(default_factory=dict, repr=False, compare=False)
     """Who wrote memories, by their ids, as far as searches asked; views fill it."""
-    known_to_exist: dict[str, bool] = field(default_factory=dict, repr=False, compare=False)
-    """Whether the tenant has triggers and facts at all, as far as searches asked; views fill it."""
+    known_once: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What searches asked the store about the whole tenant, such as whether there are facts; views fill it."""
     samples: dict[Allowed | None, MeasuredVectors] = field(default_factory=dict, repr=False, compare=False)
     """Even samples of the vectors that pass a filter, by filter; views fill it."""
 

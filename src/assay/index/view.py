@@ -7,6 +7,7 @@ come from the snapshot then, so a passage that it does not hold yet is simply no
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +41,8 @@ SPARE = 50
 """Extra passages read from the database, so that equal scores can be put in order."""
 SAMPLED = 1_000
 """Passages compared to know the spread of a query's cosines: the mean of so many is exact to a hundredth."""
+FEW_PHRASES = 200
+"""Trigger phrases of a store that are kept; they are read again after every save."""
 AUTHORS_KEPT = 50_000
 """Authors of memories that one state keeps."""
 _NONE = Scored(np.zeros(0, np.int64), np.zeros(0))
@@ -138,23 +141,23 @@ class View:
         """What contradicts or supports one of these memories, or is by it; strongest first, each edge once."""
         return self._work.edges.stances(memory_ids) if self._edges is None else self._edges.stances(memory_ids)
 
-    def may_have_triggers(self) -> bool:
-        """Whether any memory may have a trigger phrase; False: none has."""
-        return self._know_once("triggers", self._work.triggers.exist)
+    def may_match_triggers(self, runs: Collection[str]) -> bool:
+        """Whether one of these runs of words may be a memory's trigger phrase; False: none is."""
+        few: frozenset[str] | None = self._know_once("phrases", lambda: self._work.triggers.find_few(FEW_PHRASES))
+        return few is None or not few.isdisjoint(runs)
 
     def may_have_facts(self) -> bool:
         """Whether any memory may state a fact; False: none does."""
-        return self._know_once("facts", self._work.facts.may_exist)
+        return bool(self._know_once("facts", self._work.facts.may_exist))
 
-    def _know_once(self, name: str, find: Callable[[], bool]) -> bool:
+    def _know_once(self, name: str, find: Callable[[], Any]) -> Any:
         """Ask the store once for each position of the log: triggers and facts change only with lines of it."""
-        known = self._state.known_to_exist
-        found = known.get(name) if self._standing == self._state.position else None
-        if found is None:
-            found = find()
-            if self._standing == self._state.position:
-                known[name] = found
-        return found
+        if self._standing != self._state.position:
+            return find()
+        known = self._state.known_once
+        if name not in known:
+            known[name] = find()
+        return known[name]
 
     def document_frequency(self, stem: str) -> int:
         """How many passages hold a stem; until folded, a passage that changed may count in both its forms."""

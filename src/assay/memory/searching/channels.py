@@ -406,7 +406,7 @@ MOST_JOINING = 3
 
 def search_triggers(ask: Ask) -> list[tuple[str, float]]:
     """Ids of memories with scores, best first, ties by number."""
-    if not ask.parsed.runs or (ask.view is not None and not ask.view.may_have_triggers()):
+    if not ask.parsed.runs or (ask.view is not None and not ask.view.may_match_triggers(ask.parsed.runs)):
         return []
     best: dict[tuple[int, str], float] = {}
     ordinary: dict[str, bool] = {}

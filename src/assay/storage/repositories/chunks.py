@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Row, and_, delete, select, text
+from sqlalchemy import Connection, Row, and_, bindparam, delete, select, text
 from sqlalchemy.exc import DBAPIError
 
 from assay.errors import BadValue, SearchTimeout
@@ -536,15 +536,19 @@ _HELD = select(memory_triggers.c.phrase, memory_triggers.c.memory_id).where(
     mine(memory_triggers), among(memory_triggers.c.phrase, "phrases")
 )
 _NUMBERS = select(memories.c.id, memories.c.number).where(mine(memories), among(memories.c.id, "ids"))
-_ANY_TRIGGER = select(memory_triggers.c.memory_id).where(mine(memory_triggers)).limit(1)
+# Of all tenants: to look for those of one, SQLite might have to read all phrases of the others.
+_SOME_PHRASES = select(memory_triggers.c.tenant, memory_triggers.c.phrase).limit(bindparam("most"))
 
 
 class TriggerRows(Repository):
     """The trigger phrases of one tenant."""
 
-    def exist(self) -> bool:
-        """Whether any memory has a trigger phrase."""
-        return bool(self._tuples(_ANY_TRIGGER))
+    def find_few(self, most: int) -> frozenset[str] | None:
+        """Every phrase; None when the store has more than `most`, of all tenants together."""
+        found = self._tuples(_SOME_PHRASES, most=most + 1)
+        if len(found) > most:
+            return None
+        return frozenset(phrase for tenant, phrase in found if tenant == self._tenant)
 
     def matching(self, phrases: Sequence[str]) -> list[TriggerMatch]:
         """Memories with one of these normalised phrases, superseded ones too; by phrase, then number."""
