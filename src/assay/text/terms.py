@@ -88,6 +88,11 @@ def look_up_stems(found: Iterable[str]) -> list[str]:
     return list(map(_STEMS.__getitem__, found))
 
 
+def look_up_stem(word: str) -> str:
+    """The same for one word."""
+    return _STEMS[word]
+
+
 def normalise_phrase(text: str) -> str:
     """The words of a text with one space between them: two phrases that read alike are equal."""
     return " ".join(words(text))

@@ -48,7 +48,7 @@ def engine_order(case: LoggedCase, choice: FusionChoice, *, aggregated: bool = F
     fused = fuse(lists, choice.method, weights, choice.rrf_k)
     memory = {number: sorted(map(memory_of, case.unit_of)).index(memory_of(name)) for number, name in names.items()}
     found = aggregate(fused, memory, aggregated, choice.coefficient, floor=floor_of(fused, memory))
-    shown = [case.unit_of[names[one.best.number]] for one in found if one.score > 0.0]
+    shown = [case.unit_of[names[one.best_number]] for one in found if one.score > 0.0]
     gaps = [gap for one in ([each.score for each in found], [each.fused for each in fused]) for gap in -np.diff(one)]
     return Order(list(dict.fromkeys(shown)), not any(0.0 < gap < NEAR for gap in gaps))
 

@@ -51,7 +51,7 @@ def test_passages_of_a_memory_become_its_score_and_stand_best_first() -> None:
         (2, 0.7),
     ]
     assert [one.number for one in found[0].ranked] == [12, 10, 11]
-    assert found[0].best.number == 12
+    assert found[0].best_number == 12
 
 
 def test_passages_that_score_alike_stand_in_document_order_by_their_positions_when_they_are_given() -> None:

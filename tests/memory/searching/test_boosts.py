@@ -181,7 +181,7 @@ def test_equals_keep_their_order() -> None:
 
 def test_what_the_first_results_name_by_its_title_is_named_once_by_the_best_of_them() -> None:
     memories = [
-        AggregatedMemory(number, 1.0 / number, (FusedPassage(number, 1.0 / number, ()),)) for number in (1, 2, 3, 4)
+        AggregatedMemory.of(number, 1.0 / number, (FusedPassage(number, 1.0 / number, ()),)) for number in (1, 2, 3, 4)
     ]
     lines = {
         1: " ferry \n  \n the ferry of the harbour office in may ",

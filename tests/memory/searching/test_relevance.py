@@ -42,7 +42,7 @@ def filled(store: Store, scope: Scope, clock: FixedClock) -> Shelf:
 
 
 def result_of(number: int, *ballots: tuple[Channel, int, float, float, float]) -> AggregatedMemory:
-    return AggregatedMemory(number, 0.5, (FusedPassage(number, 0.5, ballots),))
+    return AggregatedMemory.of(number, 0.5, (FusedPassage(number, 0.5, ballots),))
 
 
 def test_clues_are_what_their_names_say() -> None:

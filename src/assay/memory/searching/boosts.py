@@ -212,12 +212,12 @@ def find_named(
     `lines` has the analysed words of their best passages; `says_nothing` tells the titles that do not count. A memory
     that several name is named by the best of them.
     """
-    fields = [lines.get(memory.ranked[0].number, " \n \n ").split("\n") for memory in memories]
-    titles = [title.strip() for title, *_ in fields]
+    own_lines = [lines.get(memory.best_number, " \n \n ") for memory in memories]
+    titles = [text.partition("\n")[0].strip() for text in own_lines]
     # A title that several of them have, such as that of a page in parts, names none of them.
     alone = {title for title, times in Counter(titles).items() if title and times == 1}
     found: dict[int, NamedBy] = {}
-    bodies = [field[-1] for field in fields[:seeds]]
+    bodies = [text.rpartition("\n")[2] for text in own_lines[:seeds]]
     every = "\n".join(bodies)
     # Most titles stand in none of the bodies.
     pairs = zip(memories, titles, strict=True)

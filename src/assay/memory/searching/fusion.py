@@ -363,19 +363,43 @@ COUNTED = 10
 """How many of the best passages can add to the score of their memory; the next one is the floor."""
 
 
-class AggregatedMemory(NamedTuple):
-    """One memory with its passages."""
+class AggregatedMemory:
+    """One memory with its passages, which are made when somebody looks at them: of some thirty, those of ten are."""
 
-    memory: int
-    score: float
-    """On the scale of the fusion; may exceed its ceiling when several passages add up."""
-    ranked: tuple[FusedPassage[int], ...]
-    """Its passages, best first, ties in document order."""
+    __slots__ = ("_numbers", "_passages", "_ranked", "best_number", "memory", "score")
+
+    def __init__(self, memory: int, score: float, passages: FusedPassages[int], numbers: Sequence[int]) -> None:
+        """`numbers` are those of its passages, best first, ties in document order."""
+        self.memory = memory
+        self.score = score
+        """On the scale of the fusion; may exceed its ceiling when several passages add up."""
+        self.best_number = numbers[0]
+        """The number of its best passage."""
+        self._numbers = numbers
+        self._passages = passages
+        self._ranked: tuple[FusedPassage[int], ...] | None = None
+
+    @classmethod
+    def of(cls, memory: int, score: float, ranked: Sequence[FusedPassage[int]]) -> Self:
+        """A memory whose passages are made already, best first."""
+        return cls(memory, score, FusedPassages.of(ranked), [passage.number for passage in ranked])
 
     @property
-    def best(self) -> FusedPassage[int]:
-        """Its best passage."""
-        return self.ranked[0]
+    def ranked(self) -> tuple[FusedPassage[int], ...]:
+        """Its passages, best first, ties in document order."""
+        if self._ranked is None:
+            self._ranked = tuple(map(self._passages.find, self._numbers))
+        return self._ranked
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, AggregatedMemory):
+            return NotImplemented
+        return (self.memory, self.score, self.ranked) == (other.memory, other.score, other.ranked)
+
+    __hash__ = None  # type: ignore[assignment]  # nobody looks one up
+
+    def __repr__(self) -> str:
+        return f"AggregatedMemory({self.memory}, {self.score}, {self.ranked})"
 
 
 class AggregatedMemories(Sequence[AggregatedMemory]):
@@ -434,10 +458,8 @@ class AggregatedMemories(Sequence[AggregatedMemory]):
     def _find(self, memory: int) -> AggregatedMemory:
         found = self._made.get(memory)
         if found is None:
-            passages = self._several.get(memory) or (self._first[memory],)
-            ranked = tuple(map(self._fused.find, passages))
-            found = tuple.__new__(AggregatedMemory, (memory, self._scores[memory], ranked))
-            self._made[memory] = found
+            numbers = self._several.get(memory) or (self._first[memory],)
+            found = self._made[memory] = AggregatedMemory(memory, self._scores[memory], self._fused, numbers)
         return found
 
 

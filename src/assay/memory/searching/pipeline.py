@@ -240,7 +240,7 @@ class Pipeline:
             score = memory.score
             if len(best) == places and score * most < best[0]:
                 break
-            row = rows[memory.ranked[0].number]
+            row = rows[memory.best_number]
             # The boosts themselves are for explanations.
             said = booster.boosts(row) if explain else ()
             factor = combine_boosts(said, bound) if explain else booster.find_factor(row)
@@ -264,7 +264,7 @@ class Pipeline:
             near = found.neighbours
             if Channel.GRAPH not in found.lists and self._asked.choice.mode is not Mode.QUICK:
                 best = memories[: graph.GRAPH_SEEDS]
-                seeds = {rows.memory_ids[memory.best.number]: memory.score for memory in best}
+                seeds = {rows.memory_ids[memory.best_number]: memory.score for memory in best}
                 around = work.edges.around if self._setting.view is None else self._setting.view.around
                 near = self._guard.run("causal boost", work, lambda: graph.search_graph(around, seeds)) or ()
         attended: Mapping[str, float] = {}
@@ -280,7 +280,7 @@ class Pipeline:
             learned = self._guard.run("learned triggers", work, lambda: boosts.load_learned(work, learners, now)) or {}
         praises: Mapping[str, Sequence[Praise]] = {}
         if rows.highest_confidence > boosts.NEUTRAL_CONFIDENCE:
-            best_rows = [rows[memory.best.number] for memory in memories[: self._options.praised_depth]]
+            best_rows = [rows[memory.best_number] for memory in memories[: self._options.praised_depth]]
             praises = self._guard.run("votes", work, lambda: boosts.praises(work, best_rows)) or {}
         return Surroundings(
             attention=attended,
@@ -337,8 +337,8 @@ class Pipeline:
         """Order the first results again; with a threshold, only those that reach it are left."""
         depth, threshold = self._options.rerank_depth, self._options.rerank_threshold
         first = order[:depth]
-        shown = self._setting.work.passages.read_shown([place.memory.best.number for place in first])
-        passages = [shown[place.memory.best.number] for place in first]
+        shown = self._setting.work.passages.read_shown([place.memory.best_number for place in first])
+        passages = [shown[place.memory.best_number] for place in first]
         texts = [f"{passage.title}\n{passage.text}" for passage in passages]
         scored = [
             place._replace(rerank_score=score)
@@ -354,7 +354,7 @@ class Pipeline:
         view, top = self._setting.view, order[: self._options.rerank_depth]
         if view is None or view.model is None or not top:
             return None
-        best = [place.memory.best.number for place in top]
+        best = [place.memory.best_number for place in top]
         page = self._setting.work.vectors.by_numbers(view.model, best)
         if not len(page.numbers):
             return None
@@ -454,7 +454,7 @@ class Pipeline:
             if found is None or not opposed or not self._is_enabled("trust_ranking"):
                 return ranking if found is None else ranking._replace(contradictions=found)
             rows = ranking.rows
-            current = [memory for memory in memories if not self._is_deprecated(rows[memory.best.number])]
+            current = [memory for memory in memories if not self._is_deprecated(rows[memory.best_number])]
             raising = RaisedNotes(work, ranking, current, lambda row: passes(row) and not self._is_deprecated(row))
             arranged = arrange(ids, opposed, shown=shown, may_raise=raising.may)
             known = {place.row.memory_id: place for place in ranking.order} | raising.found
@@ -495,7 +495,7 @@ class Pipeline:
         current = [place for place in places if place.served_last_from is None] or places
         best = max([place.worth for place in current])
         found = [FoundResult(place.memory, place.worth / best if best else 0.0) for place in places]
-        lines = view.words([place.memory.ranked[0].number for place in places])
+        lines = view.words([place.memory.best_number for place in places])
         return dict(zip([place.row.memory_id for place in places], find_relevance(found, query, lines), strict=True))
 
     def _widen(self, ranking: Ranking, reach: Reach) -> tuple[Ranking, Reach, str | None]:

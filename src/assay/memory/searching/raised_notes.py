@@ -36,13 +36,13 @@ class RaisedNotes:
             return True
         rows = self._ranking.rows
         for memory in self._memories:
-            if rows.memory_ids[memory.best.number] == memory_id:
-                self.found[memory_id] = Ranked(memory, rows[memory.best.number])
+            if rows.memory_ids[memory.best_number] == memory_id:
+                self.found[memory_id] = Ranked(memory, rows[memory.best_number])
                 return True
         for row in self._work.passages.first_candidates([memory_id]):
             if self._passes(row):
                 unfound = FusedPassage(row.number, 0.0, ())
-                self.found[memory_id] = Ranked(AggregatedMemory(row.memory.number, 0.0, (unfound,)), row)
+                self.found[memory_id] = Ranked(AggregatedMemory.of(row.memory.number, 0.0, (unfound,)), row)
                 self.rows.append(row)
                 return True
         return False

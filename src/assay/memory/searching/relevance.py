@@ -29,7 +29,7 @@ from assay.memory.searching.fusion import FusedPassage
 from assay.records import Channel, CosineSpread, RelevanceClue, RelevanceReason
 from assay.records.searching import LARGEST_LOG_ODDS
 from assay.text.questions import FURNITURE
-from assay.text.terms import look_up_stems
+from assay.text.terms import look_up_stem, look_up_stems
 from assay.text.wording import FUNCTION_WORDS, NEGATORS
 
 FILE = "relevance.json"
@@ -106,6 +106,11 @@ class Result(Protocol):
     """What is read of a result: its passages with their votes, best first."""
 
     @property
+    def best_number(self) -> int:
+        """The number of its best passage."""
+        ...
+
+    @property
     def ranked(self) -> tuple[FusedPassage[int], ...]:
         """Its passages, best first."""
         ...
@@ -173,11 +178,11 @@ def find_relevance(found: Sequence[FoundResult], query: QueryEvidence, lines: Ma
     """Return the relevance of each result; `lines` has the analysed words of their best passages."""
     profile = load_profiles()[WORDS if query.store is None else MEANING]
     spread = None if query.store is None else query.store.with_prior()
-    texts = [lines.get(entry.result.ranked[0].number, "") for entry in found]
+    texts = [lines.get(entry.result.best_number, "") for entry in found]
     relevances = []
-    for entry, text, words in zip(found, texts, _find_candidates(texts, query), strict=True):
+    for entry, text, there in zip(found, texts, _find_stems(texts, query), strict=True):
         title = look_up_stems(text.partition("\n")[0].split())
-        clues = _clues(entry, query, title, set(look_up_stems(words)), spread)
+        clues = _clues(entry, query, title, there, spread)
         relevances.append(Relevance(profile, clues, profile.probability(clues)))
     return relevances
 
@@ -189,7 +194,7 @@ def _clues(
     there: set[str],
     spread: tuple[float, float] | None,
 ) -> dict[str, float]:
-    """The clues of one result: the stems of its title, and the stems in its passage that may be the query's.
+    """The clues of one result: the stems of its title, and the stems of the query in its passage.
 
     `spread` is what its cosine is held against: the mean and the standard deviation of the store's.
     """
@@ -222,22 +227,29 @@ def _find_votes(result: Result) -> tuple[float | None, float]:
     return cosine, trigger
 
 
-def _find_candidates(texts: Sequence[str], query: QueryEvidence) -> list[list[str]]:
-    """The words of each text that may have a stem of the query: those that begin nearly as it does."""
+def _find_stems(texts: Sequence[str], query: QueryEvidence) -> list[set[str]]:
+    """The stems of the query that each analysed text holds."""
     # Stemming every word of ten passages would cost more than all the rest. A stem differs from the beginning of its
     # word in its last letter at most (`happi` of `happy`), but for a handful such as `die` of `dying`.
-    begins = sorted({f" {stem[: max(len(stem) - 1, 2)]}" for stem in query.stems})
-    return [_find_words_beginning(text, [begin for begin in begins if begin in text]) for text in texts]
+    by_begin: dict[str, set[str]] = {}
+    for stem in query.stems:
+        by_begin.setdefault(f" {stem[: max(len(stem) - 1, 2)]}", set()).add(stem)
+    return [_find_stems_in(text, by_begin) for text in texts]
 
 
-def _find_words_beginning(text: str, begins: Sequence[str]) -> list[str]:
-    """The words of an analysed text that begin so; every word has a space on either side."""
-    found: list[str] = []
+def _find_stems_in(text: str, by_begin: Mapping[str, set[str]]) -> set[str]:
+    """The stems in a text; `by_begin` has those looked for by how their words begin, with the space before them."""
+    found: set[str] = set()
     find = text.find
-    for begin in begins:
+    for begin, wanted in by_begin.items():
         at = find(begin)
         while at >= 0:
+            # Every word has a space on either side.
             end = find(" ", at + 1)
-            found.append(text[at + 1 : end])
+            stem = look_up_stem(text[at + 1 : end])
+            if stem in wanted:
+                found.add(stem)
+                if wanted <= found:
+                    break
             at = find(begin, end)
     return found

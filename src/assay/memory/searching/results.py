@@ -389,7 +389,7 @@ def finish_results(
     """The hits of a ranking; `in_view` has the memories that the session need not be given again."""
     picked = _pick(ranking, request, in_view, options)
     passages = [passage.number for ranked in picked.fresh for passage in ranked.memory.ranked[:PASSAGES]]
-    shown = work.passages.read_shown([*passages, *(ranked.memory.best.number for ranked in picked.held)])
+    shown = work.passages.read_shown([*passages, *(ranked.memory.best_number for ranked in picked.held)])
     picked_ids = {ranked.row.memory_id for ranked in picked.fresh}
     facts = [fact for fact in ranking.facts if fact.memory_id in picked_ids]
     outdated = name_outdated(work, facts, request.filters.as_of)
@@ -466,7 +466,7 @@ def _make_held_back(
     memory_id = one.row.memory_id
     return HeldBack(
         memory_id=memory_id,
-        title=shown[one.memory.best.number].title,
+        title=shown[one.memory.best_number].title,
         score=ranking.score(one),
         tokens=sum(ranking.rows[number].token_count for number in _pick_passages(one)),
         given_by=in_view[memory_id] or None,
@@ -511,7 +511,7 @@ class _HitMaking:
 
     def make(self, rank: int, one: Ranked) -> Hit:
         """The hit of one result, at a rank from 1."""
-        ranking, memory, best = self._ranking, one.row.memory, one.memory.ranked[0].number
+        ranking, memory, best = self._ranking, one.row.memory, one.memory.best_number
         told, relevance = self._shown[best], ranking.relevance.get(memory.id)
         return Hit(
             memory_id=memory.id,
