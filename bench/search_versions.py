@@ -142,8 +142,9 @@ class Version:
 
     def __init__(self, source: Path, store: Path, settings: Mapping[str, Any], vectors: Path | None = None) -> None:
         given = (str(store), fitted_embedder(), str(DIMENSION), str(vectors or ""), json.dumps(settings))
+        own = source.parent / ".venv" / "bin" / "python"
         self._process = subprocess.Popen(
-            [sys.executable, "-c", WORKER, *given],
+            [str(own) if own.exists() else sys.executable, "-c", WORKER, *given],
             env={**os.environ, "PYTHONPATH": str(source), "PYTHONSAFEPATH": "1", "PYTHONHASHSEED": "0"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

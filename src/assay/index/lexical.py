@@ -97,7 +97,7 @@ class LexicalBase:
         self._searcher = index.searcher()
         self.count = int(self._searcher.num_docs)
         self.tokens = tokens
-        self._last_query: tuple[tuple[tuple[str, float], ...], tantivy.Query | None] | None = None
+        self._last_terms: tuple[tuple[tuple[str, float], ...], list[tantivy.Query]] | None = None
         self._all_words_below = all_words_below
         self._frequencies: dict[str, int] = {}
 
@@ -148,12 +148,14 @@ class LexicalBase:
     def _search(
         self, weights: Mapping[str, float], limit: int, passing: Mask, passing_count: int
     ) -> tuple[Whole, Scores]:
-        query = self._query(weights)
-        if query is None or not passing_count or limit < 1:
+        terms = self._terms(weights)
+        if not terms or not passing_count or limit < 1:
             return np.zeros(0, np.int64), np.zeros(0)
         if passing_count < self.count and passing_count**2 <= _NAMED * self.count:
-            query = self._among(query, np.flatnonzero(passing))
+            query = self._among(terms, np.flatnonzero(passing))
             passing_count = self.count
+        else:
+            query = tantivy.Query.boolean_query([(tantivy.Occur.Should, term) for term in terms])
         # Within one segment a single term's ties come in the order of places, which is the order of numbers.
         ties_in_order = len(weights) == 1 and self._searcher.num_segments == 1
         fetch = _first_fetch(limit, passing_count / self.count)
@@ -167,46 +169,53 @@ class LexicalBase:
 
     def score(self, weights: Mapping[str, float], places: Whole) -> tuple[Whole, Scores]:
         """Those of these places that hold any of the stems, and their scores."""
-        query = self._query(weights)
-        if query is None or not len(places):
+        terms = self._terms(weights)
+        if not terms or not len(places):
             return np.zeros(0, np.int64), np.zeros(0)
-        return self._top(self._among(query, places), len(places))
+        return self._top(self._among(terms, places), len(places))
 
-    def _query(self, weights: Mapping[str, float]) -> tantivy.Query | None:
-        """A sum of terms; each weight is idf included, and tantivy's own idf is taken out of it."""
+    def _terms(self, weights: Mapping[str, float]) -> list[tantivy.Query]:
+        """A query for each stem that is here; its weight is idf included, and tantivy's own idf is taken out of it."""
         asked = tuple(weights.items())
         # A search asks for the best passages, and then for the scores of others.
-        last = self._last_query
+        last = self._last_terms
         if last is not None and last[0] == asked:
             return last[1]
-        parts = []
+        made = []
         for stem, weight in weights.items():
             if frequency := self.frequency(stem):
                 term = tantivy.Query.term_query(self._schema, "body", stem, "freq")
-                boost = weight / idf(self.count, frequency)
-                parts.append((tantivy.Occur.Should, tantivy.Query.boost_query(term, boost)))
-        made = tantivy.Query.boolean_query(parts) if parts else None
+                made.append(tantivy.Query.boost_query(term, weight / idf(self.count, frequency)))
         # One assignment, so that threads need no lock.
-        self._last_query = asked, made
+        self._last_terms = asked, made
         return made
 
-    def _among(self, query: tantivy.Query, places: Whole) -> tantivy.Query:
+    def _among(self, terms: Sequence[tantivy.Query], places: Whole) -> tantivy.Query:
+        """The named places, each with the sum of its terms.
+
+        One term after the other is optional beside what there is so far, so that tantivy looks each up at the named
+        places alone. For a union of all terms it would go through every passage that holds any of them.
+        """
         if len(places) <= _FEW + self.count // _PER_PLACE:
             # A set looks through all places there are, which for a few takes ten times as long.
             each = [tantivy.Query.term_query(self._schema, "place", place) for place in places.tolist()]
             named = tantivy.Query.boolean_query([(tantivy.Occur.Should, one) for one in each])
         else:
             named = tantivy.Query.term_set_query(self._schema, "place", places.tolist())
-        silent = tantivy.Query.const_score_query(named, 0.0)
-        return tantivy.Query.boolean_query([(tantivy.Occur.Must, silent), (tantivy.Occur.Must, query)])
+        query = tantivy.Query.const_score_query(named, 0.0)
+        for term in terms:
+            query = tantivy.Query.boolean_query([(tantivy.Occur.Must, query), (tantivy.Occur.Should, term)])
+        return query
 
     def _top(self, query: tantivy.Query, fetch: int) -> tuple[Whole, Scores]:
+        """The best places of a query with their scores; without named ones that hold no stem, which score 0."""
         hits = self._searcher.search(query, fetch, count=False).hits
         if not hits:
             return np.zeros(0, np.int64), np.zeros(0)
         scores, addresses = zip(*hits, strict=True)
-        places = self._searcher.fast_field_values("place", list(addresses))
-        return np.array(places, dtype=np.int64), np.array(scores, dtype=np.float64)
+        found = len(scores) - scores.count(0.0)
+        places = self._searcher.fast_field_values("place", list(addresses[:found]))
+        return np.array(places, dtype=np.int64), np.array(scores[:found], dtype=np.float64)
 
 
 def _first_fetch(limit: int, share: float) -> int:
