@@ -248,4 +248,4 @@ def test_where_a_tenant_stands_is_one_question(store: Store, scope: Scope) -> No
             assert work.changes.follow(after.position) == Followed([], after.position, must_rebuild=False)
     assert len(asked) == 2
     assert (before.trimmed_to, before.model) == (0, None)
-    assert after == Standing(before.position, before.position.seq, "ours", edges_written=0)
+    assert after == Standing(before.position, before.position.seq, "ours", unlogged_writes=0)

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from assay.index.columns import Whole
-from assay.index.kept_edges import KeptEdges
+from assay.index.kept_tables import EdgeTable, KeptTables
 from assay.index.lexical import SCORE_DIGITS
 from assay.index.options import IndexOptions
 from assay.index.protocol import AllowedPassages, FolderSize
@@ -88,7 +88,7 @@ class DatabaseTenant:
         self.problem: str | None = None
         self.thread: threading.Thread | None = None
         self.samples: dict[tuple[str, PassageFilter | None], _Sample] = {}
-        self.edges = KeptEdges()
+        self.tables = KeptTables()
         self._known: _Known | None = None
 
     def known_at(self, position: LogPosition) -> _Known:
@@ -125,7 +125,7 @@ class DatabaseView:
         self._totals = totals
         self._options = options
         self._known = tenant.known_at(standing.position)
-        self._edges = tenant.edges.at(standing, work.edges.read_all)
+        self._at = standing
         self.position = standing.position
         """Up to where the change log is known."""
         self.model = standing.model
@@ -151,13 +151,19 @@ class DatabaseView:
 
     def around(self, memory_ids: Sequence[str], *, hops: int, limit: int) -> list[Reached]:
         """The memories within so many hops of any of these, strongest first (`Edges.around`)."""
-        if self._edges is None:
+        edges = self._edges
+        if edges is None:
             return self._work.edges.around(memory_ids, hops=hops, limit=limit)
-        return walk_edges(self._edges.read_steps, memory_ids, hops=hops, limit=limit)
+        return walk_edges(edges.read_steps, memory_ids, hops=hops, limit=limit)
 
     def stances(self, memory_ids: Sequence[str]) -> list[Stance]:
         """What contradicts or supports one of these memories, or is by it; strongest first, each edge once."""
-        return self._work.edges.stances(memory_ids) if self._edges is None else self._edges.stances(memory_ids)
+        edges = self._edges
+        return self._work.edges.stances(memory_ids) if edges is None else edges.stances(memory_ids)
+
+    @cached_property
+    def _edges(self) -> EdgeTable | None:
+        return self._tenant.tables.edges(self._at, self._work)
 
     def may_match_triggers(self, runs: Collection[str]) -> bool:  # noqa: ARG002 - signature is the protocol's
         """Whether one of these runs of words may be a trigger phrase. Always True: looking takes no longer."""
@@ -166,6 +172,11 @@ class DatabaseView:
     def may_have_facts(self) -> bool:
         """Whether any memory may state a fact; False: none does."""
         return self._work.facts.may_exist()
+
+    def may_lead_on(self, subjects: Sequence[str], *, most: int) -> bool:
+        """Return False when no fact about these subjects names something that another fact is about."""
+        leads = self._tenant.tables.leads(self._at, self._work)
+        return self._work.facts.may_lead_on(subjects, most=most) if leads is None else leads.may_lead_on(subjects)
 
     def document_frequency(self, stem: str) -> int:
         """How many passages hold a stem."""

@@ -26,7 +26,7 @@ from assay.clock import Clock
 from assay.errors import AssayError
 from assay.index.base import Base, Generations, NoBase, no_base
 from assay.index.building import BuildPlan, Progress, Stopped, build, grow, growth_of
-from assay.index.kept_edges import KeptEdges
+from assay.index.kept_tables import KeptTables
 from assay.index.native import give_back
 from assay.index.options import Folded, IndexOptions, IndexStatus, Recall
 from assay.index.state import Follower, State
@@ -77,7 +77,7 @@ class TenantIndex:
         self._state: State | None = None
         self._wanted_model: str | None = None
         self.rebuilt_because: str | None = None
-        self.edges = KeptEdges()
+        self.tables = KeptTables()
 
     def state(self, work: Work, progress: Progress | None = None) -> tuple[State, Standing]:
         """Return the index brought up to the snapshot of a unit of work, and where the snapshot stands."""
@@ -518,10 +518,10 @@ class Indexes:
         return View(
             state,
             work,
-            standing=standing.position,
+            standing=standing,
             options=self._options,
             vectors_in_database=self._store.backend_name == "postgres",
-            edges=tenant.edges.at(standing, work.edges.read_all),
+            tables=tenant.tables,
         )
 
     def compact(self, scope: Scope, progress: Progress | None = None, *, whole: bool = True) -> Folded:

@@ -88,6 +88,13 @@ class SearchView(Protocol):
         """Whether any memory may state a fact; False: none does."""
         ...
 
+    def may_lead_on(self, subjects: Sequence[str], *, most: int) -> bool:
+        """Return False when no fact about these subjects names something that another fact is about.
+
+        Quick, since most questions lead nowhere; True where it would take more than a look at `most` facts to know.
+        """
+        ...
+
     def document_frequency(self, stem: str) -> int:
         """How many passages hold a stem."""
         ...

@@ -7,13 +7,14 @@ come from the snapshot then, so a passage that it does not hold yet is simply no
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from assay.errors import OtherModel
 from assay.index.columns import Fact, Whole, find
-from assay.index.kept_edges import EdgeTable
+from assay.index.kept_tables import EdgeTable, KeptTables
 from assay.index.lexical import SCORE_DIGITS, score_postings
 from assay.index.options import IndexOptions
 from assay.index.protocol import AllowedPassages, FolderSize
@@ -34,7 +35,7 @@ from assay.index.scoring import (
 from assay.index.state import Allowed, State
 from assay.index.vectors import PassingRows
 from assay.records import CosineSpread, Filters, LogPosition
-from assay.storage import Authorship, Reached, Stance, Work, walk_edges
+from assay.storage import Authorship, Reached, Stance, Standing, Work, walk_edges
 from assay.text.terms import stems_of
 
 SPARE = 50
@@ -58,15 +59,15 @@ class View:
         state: State,
         work: Work,
         *,
-        standing: LogPosition,
+        standing: Standing,
         options: IndexOptions,
         vectors_in_database: bool,
-        edges: EdgeTable | None = None,
+        tables: KeptTables,
     ) -> None:
-        """`edges` are those of the snapshot, where they are kept in memory."""
         self._state = state
-        self._standing = standing
-        self._edges = edges
+        self._at = standing
+        self._standing = standing.position
+        self._tables = tables
         self._work = work
         self._options = options
         self._in_database = vectors_in_database
@@ -133,13 +134,19 @@ class View:
 
     def around(self, memory_ids: Sequence[str], *, hops: int, limit: int) -> list[Reached]:
         """The memories within so many hops of any of these, strongest first (`Edges.around`)."""
-        if self._edges is None:
+        edges = self._edges
+        if edges is None:
             return self._work.edges.around(memory_ids, hops=hops, limit=limit)
-        return walk_edges(self._edges.read_steps, memory_ids, hops=hops, limit=limit)
+        return walk_edges(edges.read_steps, memory_ids, hops=hops, limit=limit)
 
     def stances(self, memory_ids: Sequence[str]) -> list[Stance]:
         """What contradicts or supports one of these memories, or is by it; strongest first, each edge once."""
-        return self._work.edges.stances(memory_ids) if self._edges is None else self._edges.stances(memory_ids)
+        edges = self._edges
+        return self._work.edges.stances(memory_ids) if edges is None else edges.stances(memory_ids)
+
+    @cached_property
+    def _edges(self) -> EdgeTable | None:
+        return self._tables.edges(self._at, self._work)
 
     def may_match_triggers(self, runs: Collection[str]) -> bool:
         """Whether one of these runs of words may be a memory's trigger phrase; False: none is."""
@@ -148,10 +155,17 @@ class View:
 
     def may_have_facts(self) -> bool:
         """Whether any memory may state a fact; False: none does."""
-        return bool(self._know_once("facts", self._work.facts.may_exist))
+        # Facts that are read anew, by the rules of another version, are not in the log.
+        name = f"facts {self._at.unlogged_writes}"
+        return bool(self._know_once(name, self._work.facts.may_exist))
+
+    def may_lead_on(self, subjects: Sequence[str], *, most: int) -> bool:
+        """Return False when no fact about these subjects names something that another fact is about."""
+        leads = self._tables.leads(self._at, self._work)
+        return self._work.facts.may_lead_on(subjects, most=most) if leads is None else leads.may_lead_on(subjects)
 
     def _know_once(self, name: str, find: Callable[[], Any]) -> Any:
-        """Ask the store once for each position of the log: triggers and facts change only with lines of it."""
+        """Ask the store once for each position of the log, for what changes only with lines of it."""
         if self._standing != self._state.position:
             return find()
         known = self._state.known_once

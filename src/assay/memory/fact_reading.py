@@ -65,6 +65,7 @@ def read_facts_again(
                     work.facts.read_again(memory)
             topics = sorted({*touched, *work.facts.topics_touched_by(ids)})
             ended += len(work.facts.settle(topics, may_end=may_end))
+            work.meta.note_unlogged()
         count, after = count + len(page), ids[-1]
     return None
 

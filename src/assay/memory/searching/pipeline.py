@@ -394,12 +394,12 @@ class Pipeline:
         return bool(self._guard.run("facts", work, work.facts.may_exist if view is None else view.may_have_facts))
 
     def _find_chains(self, ranking: Ranking) -> list[Chain]:
-        work, at = self._setting.work, self._request.filters.as_of
+        work, view, at = self._setting.work, self._setting.view, self._request.filters.as_of
         asked = self._parsed.stems.keys()
         chains = find_chains(
             self._parsed.runs,
             asked,
-            may_lead_on=lambda names: work.facts.may_lead_on(names, most=READ),
+            may_lead_on=partial((work.facts if view is None else view).may_lead_on, most=READ),
             about=lambda names: work.facts.about(names, most=READ, at=at),
             score=self._measure_facts,
         )

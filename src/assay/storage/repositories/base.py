@@ -225,9 +225,9 @@ def model_key(tenant: str) -> str:
     return f"embedding_model:{tenant}"
 
 
-def edges_key(tenant: str) -> str:
-    """Return the key of the number of times that edges of a tenant were written."""
-    return f"edges_written:{tenant}"
+def unlogged_key(tenant: str) -> str:
+    """Return the key of the number of writes of a tenant that the change log does not tell of."""
+    return f"unlogged_writes:{tenant}"
 
 
 _COUNT_UP = text("""
@@ -250,6 +250,6 @@ class Meta(Repository):
         row = {"key": key, "value": value, "updated_at": self._clock.now()}
         self._connection.execute(upsert(self._connection, meta, key=("key",), fresh=("value", "updated_at")), row)
 
-    def count_up(self, key: str) -> None:
-        """Add 1 to the number under a key; the first time it becomes 1."""
-        self._connection.execute(_COUNT_UP, {"key": key, "at": self._clock.now()})
+    def note_unlogged(self) -> None:
+        """Count a write that the change log does not tell of, so that what searches keep of such rows is let go."""
+        self._connection.execute(_COUNT_UP, {"key": unlogged_key(self._tenant), "at": self._clock.now()})

@@ -3,8 +3,8 @@
 - Edges of one tenant.
 - Walking from memory to memory.
 
-Every write of an edge puts a new text under a key of the tenant (`edges_key`), so that whoever keeps edges in memory
-knows in the question for the end of the change log whether they still hold.
+Edges are not in the change log. Every write of one is counted (`Meta.note_unlogged`), so that whoever keeps edges in
+memory learns in the question for the end of the log whether they still hold.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sqlalchemy.exc import IntegrityError
 
 from assay.errors import RecordNotFound
 from assay.records import Edge, EdgeKind
-from assay.storage.repositories.base import Bound, Meta, Repository, among, edges_key, mine, open_savepoint
+from assay.storage.repositories.base import Bound, Meta, Repository, among, mine, open_savepoint
 from assay.storage.rows import from_row, to_row, upsert
 from assay.storage.tables import edges
 
@@ -138,11 +138,7 @@ class Edges(Repository):
                 f"the edge {edge.source_id!r} {edge.kind} {edge.target_id!r} has an end that is not in this scope",
                 remedy="Save both memories first.",
             ) from problem
-        self.note_written()
-
-    def note_written(self) -> None:
-        """Record that edges were written or deleted; whoever does that elsewhere than here has to call it."""
-        self._meta.count_up(edges_key(self._tenant))
+        self._meta.note_unlogged()
 
     def of(self, memory_id: str) -> list[Edge]:
         """Every edge that begins or ends at a memory."""
@@ -197,13 +193,13 @@ class Edges(Repository):
                 f"there is no edge {source_id!r} {kind} {target_id!r} in this scope",
                 remedy="Check both ids and the kind.",
             )
-        self.note_written()
+        self._meta.note_unlogged()
 
     def remove_of(self, memory_id: str) -> None:
         """Delete every edge that begins or ends at a memory."""
         touching = or_(edges.c.source_id == memory_id, edges.c.target_id == memory_id)
         if self._connection.execute(delete(edges).where(self._mine(edges), touching)).rowcount:
-            self.note_written()
+            self._meta.note_unlogged()
 
     def count(self) -> int:
         """How many edges there are."""

@@ -19,7 +19,6 @@ from assay.records.scope import ID_MARK
 from assay.storage.erasing import ERASED, Marks
 from assay.storage.postgres import take_turn
 from assay.storage.repositories.base import EPOCH, Bound, Meta, Repository
-from assay.storage.repositories.edges import Edges
 from assay.storage.repositories.history import Audit
 from assay.storage.repositories.stems import Stems
 from assay.storage.rows import Json
@@ -110,7 +109,6 @@ class Erasure(Repository):
         self._meta = Meta(bound)
         self._audit = Audit(bound)
         self._stems = Stems(bound)
-        self._edges = Edges(bound)
 
     def queries_holding(self, marks: Marks) -> list[str]:
         """Return the logged queries whose texts or results hold a mark."""
@@ -176,7 +174,7 @@ class Erasure(Repository):
             elif table.name not in GOES_WITH_ITS_OWNER:
                 touched[table.name] += self._remove(table, self._holding(table, marks), marks)
         if touched[edges.name]:
-            self._edges.note_written()
+            self._meta.note_unlogged()
         return +touched
 
     def rename_actor(self, actor: str, pseudonym: str) -> Counter[str]:

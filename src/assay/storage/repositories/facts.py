@@ -176,6 +176,9 @@ _SHOWN_ABOUT = (
     .limit(bindparam("most"))
 )
 _ANY_ABOUT = _SUBJECTS.limit(1)
+_EVERY_SHOWN = select(memory_facts.c.subject, memory_facts.c.shown).where(mine(memory_facts))
+# Of all tenants: facts of one alone are found by reading those of all.
+_BEYOND = select(memory_facts.c.position).limit(1).offset(bindparam("most"))
 _SERVED_ON = (
     _SERVED.where(mine(memory_facts), among(memory_facts.c.topic, "topics"))
     .order_by(*_NEWEST_FIRST)
@@ -298,6 +301,15 @@ class Facts(Repository):
             return True
         names = {normalise_name(value) for (value,) in shown}
         return bool(names and self._tuples(_ANY_ABOUT, subjects=sorted(names)))
+
+    def read_all(self, most: int) -> list[tuple[str, str]] | None:
+        """Return what every fact is about and what it says of that.
+
+        None when the store has more than `most`, of all tenants together.
+        """
+        if self._tuples(_BEYOND, most=most):
+            return None
+        return [(subject, shown) for subject, shown in self._tuples(_EVERY_SHOWN)]
 
     def count(self) -> int:
         """How many facts there are."""

@@ -18,7 +18,7 @@ from assay.records import AuditEntry, Change, LogPosition, Operation, RowKind
 from assay.records.maintenance import AuditLine
 from assay.storage import audit_chain
 from assay.storage.audit_chain import PLACES, REDACT, SALT_BYTES, START, ChainCheck, StoredEntry
-from assay.storage.repositories.base import EPOCH, Bound, Meta, Repository, edges_key, mine, model_key, trim_key
+from assay.storage.repositories.base import EPOCH, Bound, Meta, Repository, mine, model_key, trim_key, unlogged_key
 from assay.storage.rows import from_row, mask_value, write_moment
 from assay.storage.tables import audit, changes, meta
 
@@ -57,14 +57,15 @@ class Standing(NamedTuple):
     """A follower that has not read this far has to rebuild."""
     model: str | None
     """The embedding model that search uses."""
-    edges_written: int
-    """How many times edges were written: whoever keeps edges in memory reads them again when it changes."""
+    unlogged_writes: int
+    """How many times rows were written that the log does not tell of: edges, and facts that were read again. Whoever
+    keeps those in memory reads them anew when it changes."""
 
 
 _STANDING = select(
     *(
         select(meta.c.value).where(meta.c.key == bindparam(name)).scalar_subquery()
-        for name in ("epoch", "trim", "model", "edges")
+        for name in ("epoch", "trim", "model", "unlogged")
     ),
     select(func.max(changes.c.seq)).where(mine(changes)).scalar_subquery(),
 )
@@ -94,11 +95,11 @@ class Changes(Repository):
     def standing(self) -> Standing:
         """Where the log ends and what search uses, in one question."""
         tenant = self._tenant
-        keys = {"epoch": EPOCH, "trim": trim_key(tenant), "model": model_key(tenant), "edges": edges_key(tenant)}
-        epoch, trimmed, model, edges_written, newest = self._rows(_STANDING, **keys)[0]
+        keys = {"epoch": EPOCH, "trim": trim_key(tenant), "model": model_key(tenant), "unlogged": unlogged_key(tenant)}
+        epoch, trimmed, model, unlogged_writes, newest = self._rows(_STANDING, **keys)[0]
         trimmed_to = int(trimmed or 0)
         position = LogPosition(epoch or "", max(newest or 0, trimmed_to))
-        return Standing(position, trimmed_to, model, int(edges_written or 0))
+        return Standing(position, trimmed_to, model, int(unlogged_writes or 0))
 
     def position(self) -> LogPosition:
         """The end of the log as this snapshot sees it."""

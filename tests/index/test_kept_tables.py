@@ -1,24 +1,28 @@
-"""Edges kept in memory: the same answers as the store's, and gone as soon as anybody writes an edge."""
+"""Tables kept in memory: the same answers as the store's, and gone as soon as anybody writes what they hold."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pytest
 from tests.index.conftest import Opening
 from tests.storage import samples
 
-from assay.index.kept_edges import EDGES_A_SEARCH, FEWEST_SEARCHES, EdgeTable, KeptEdges
-from assay.records import EdgeKind, LogPosition, Scope
-from assay.storage import MOST_EDGES, EdgeRow, Saved, Standing, Store
+from assay.index.kept_tables import FEWEST_SEARCHES, EdgeTable, FactLeads, KeptTable
+from assay.memory.fact_reading import read_facts_again
+from assay.records import EdgeKind, Scope
+from assay.storage import MOST_EDGES, EdgeRow, Saved, Store
 from assay.storage.erasing import Marks
+from assay.testing import note
 
-ROWS = [EdgeRow("m_1", "m_2", "supports", 0.5)]
 
+@dataclass(frozen=True, eq=False)
+class Made:
+    """A table."""
 
-def standing(edges_written: int, epoch: str = "e") -> Standing:
-    return Standing(LogPosition(epoch, 1), 0, None, edges_written)
+    rows: int = 1
 
 
 def keep_memories(store: Store, scope: Scope, ids: Sequence[str]) -> None:
@@ -26,52 +30,50 @@ def keep_memories(store: Store, scope: Scope, ids: Sequence[str]) -> None:
         work.memories.add_many(Saved(memory) for memory in samples.notes(*ids))
 
 
-def ask(kept: KeptEdges, at: Standing, times: int, rows: Sequence[EdgeRow] | None = ROWS) -> list[EdgeTable | None]:
-    return [kept.at(at, lambda _: rows) for _ in range(times)]
+def make(most: int = 10_000) -> KeptTable[Made]:
+    return KeptTable(rows_a_search=100, most=most)
+
+
+def ask(kept: KeptTable[Made], version: int, times: int, rows: int = 1) -> list[Made | None]:
+    return [kept.at(version, lambda _: Made(rows)) for _ in range(times)]
 
 
 # --- When a table is there ---
 
 
-def test_edges_are_read_after_some_searches_and_kept_until_edges_are_written() -> None:
-    kept = KeptEdges()
-    *before, first = ask(kept, standing(1), FEWEST_SEARCHES)
+def test_a_table_is_read_after_some_searches_and_kept_until_something_is_written() -> None:
+    kept = make()
+    *before, first = ask(kept, 1, FEWEST_SEARCHES)
     assert set(before) == {None}
     assert first is not None
-    assert set(ask(kept, standing(1), 3)) == {first}
-    assert set(ask(kept, standing(2), FEWEST_SEARCHES - 1)) == {None}
-    assert ask(kept, standing(2), 1) not in ([None], [first])
+    assert set(ask(kept, 1, 3)) == {first}
+    assert set(ask(kept, 2, FEWEST_SEARCHES - 1)) == {None}
+    assert ask(kept, 2, 1) not in ([None], [first])
 
 
-def test_a_restored_store_is_another_one_although_as_many_edges_were_written() -> None:
-    kept = KeptEdges()
-    assert ask(kept, standing(1), FEWEST_SEARCHES)[-1] is not None
-    assert ask(kept, standing(1, epoch="restored"), 1) == [None]
+def test_an_older_snapshot_is_not_given_a_newer_table_nor_the_other_way_round() -> None:
+    kept = make()
+    assert ask(kept, 2, FEWEST_SEARCHES)[-1] is not None
+    assert ask(kept, 1, 1) == [None]
+    assert ask(kept, 2, 1) == [None]
 
 
-def test_an_older_snapshot_is_not_given_newer_edges_nor_the_other_way_round() -> None:
-    kept = KeptEdges()
-    assert ask(kept, standing(2), FEWEST_SEARCHES)[-1] is not None
-    assert ask(kept, standing(1), 1) == [None]
-    assert ask(kept, standing(2), 1) == [None]
-
-
-def test_too_many_edges_are_not_kept_and_looked_at_seldom() -> None:
+def test_too_many_rows_are_not_kept_and_looked_at_seldom() -> None:
     asked: list[int] = []
 
     def refuse(most: int) -> None:
         asked.append(most)
 
-    kept = KeptEdges(most=100 * EDGES_A_SEARCH)
-    assert {kept.at(standing(1), refuse) for _ in range(FEWEST_SEARCHES + 250)} == {None}
-    assert asked == [100 * EDGES_A_SEARCH] * 3
+    kept = make(most=10_000)
+    assert {kept.at(1, refuse) for _ in range(FEWEST_SEARCHES + 250)} == {None}
+    assert asked == [10_000] * 3
 
 
-def test_more_edges_need_more_searches_before_they_are_read_again() -> None:
-    kept, many = KeptEdges(), [EdgeRow("m_1", f"m_{number}", "caused", 0.5) for number in range(20 * EDGES_A_SEARCH)]
-    assert ask(kept, standing(1), FEWEST_SEARCHES, many)[-1] is not None
-    assert set(ask(kept, standing(2), 19, many)) == {None}
-    assert ask(kept, standing(2), 1, many) != [None]
+def test_more_rows_need_more_searches_before_they_are_read_again() -> None:
+    kept = make()
+    assert ask(kept, 1, FEWEST_SEARCHES, rows=2_000)[-1] is not None
+    assert set(ask(kept, 2, 19, rows=2_000)) == {None}
+    assert ask(kept, 2, 1, rows=2_000) != [None]
 
 
 # --- The same answers as the store's ---
@@ -122,7 +124,7 @@ def test_every_way_of_writing_edges_is_counted(store: Store, scope: Scope) -> No
 
     def count() -> None:
         with store.reading(scope) as work:
-            counts.append(work.changes.standing().edges_written)
+            counts.append(work.changes.standing().unlogged_writes)
 
     count()
     for evidence in ("", "stronger", "Ada Swan said so"):
@@ -144,9 +146,9 @@ def test_every_way_of_writing_edges_is_counted(store: Store, scope: Scope) -> No
     with store.writing(scope) as work:
         work.memories.remove("m_2")  # it has no edges any more
     with store.reading(scope) as work:
-        assert work.changes.standing().edges_written == counts[-1]
+        assert work.changes.standing().unlogged_writes == counts[-1]
     with store.reading(Scope(tenant="other")) as work:
-        assert work.changes.standing().edges_written == 0
+        assert work.changes.standing().unlogged_writes == 0
 
 
 def test_a_view_follows_edges_as_they_are_written(store: Store, scope: Scope, open_indexes: Opening) -> None:
@@ -177,3 +179,63 @@ def test_a_snapshot_from_before_a_write_sees_the_edges_of_then(
             with store.reading(scope) as work:
                 assert [near.memory_id for near in indexes.view(work).around(["m_1"], hops=2, limit=9)] == ["m_2"]
         assert indexes.view(before).around(["m_1"], hops=2, limit=9) == []
+
+
+# --- Facts that lead on ---
+
+
+def put_facts(store: Store, scope: Scope, **bodies: str) -> None:
+    with store.writing(scope) as work:
+        for memory_id, body in bodies.items():
+            work.memories.add(note(memory_id, body=body), [samples.chunk(memory_id, text=body)])
+
+
+def test_facts_lead_on_as_the_store_says(store: Store, scope: Scope) -> None:
+    put_facts(
+        store,
+        scope,
+        m_1="The owner of billing is Ada Swan.",
+        m_2="The owner of search is Bob Crane.",
+        m_3="The city of Ada Swan is Bergen.",
+    )
+    put_facts(store, Scope(tenant="other"), m_1="The city of Bob Crane is Oslo.")
+    with store.reading(scope) as work:
+        facts = work.facts.read_all(9)
+        assert facts is not None
+        assert len(facts) == work.facts.count()
+        leads = FactLeads(facts)
+        for asked in (["billing"], ["search"], ["search", "billing"], ["ada swan"], ["unknown"], []):
+            assert leads.may_lead_on(asked) == work.facts.may_lead_on(asked, most=50)
+        assert leads.may_lead_on(["billing"])
+        assert work.facts.read_all(3) is None, "facts of other tenants count, too"
+
+
+def test_a_view_follows_facts_as_they_are_written(store: Store, scope: Scope, open_indexes: Opening) -> None:
+    put_facts(store, scope, m_1="The owner of billing is Ada Swan.")
+    indexes = open_indexes()
+    for expected, memory_id, body in (
+        (False, "m_2", "The owner of search is Bob Crane."),
+        (True, "m_3", "The city of Ada Swan is Bergen."),
+    ):
+        put_facts(store, scope, **{memory_id: body})
+        for _ in range(FEWEST_SEARCHES + 2):
+            with store.reading(scope) as work:
+                assert indexes.view(work).may_lead_on(["billing"], most=50) == expected
+
+
+def test_facts_that_are_read_again_are_seen_although_the_log_does_not_tell(
+    store: Store, scope: Scope, open_indexes: Opening
+) -> None:
+    put_facts(store, scope, m_1="The owner of billing is Ada Swan.", m_2="The city of Ada Swan is Bergen.")
+    with store.writing(scope) as work:
+        for memory_id in ("m_1", "m_2"):
+            work.facts.remove(memory_id)
+    indexes = open_indexes()
+    for _ in range(FEWEST_SEARCHES + 2):
+        with store.reading(scope) as work:
+            assert not indexes.view(work).may_have_facts()
+            assert not indexes.view(work).may_lead_on(["billing"], most=50)
+    assert read_facts_again(store, scope, may_end=True, version="another") is not None
+    with store.reading(scope) as work:
+        assert indexes.view(work).may_have_facts()
+        assert indexes.view(work).may_lead_on(["billing"], most=50)
