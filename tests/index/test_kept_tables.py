@@ -10,7 +10,7 @@ import pytest
 from tests.index.conftest import Opening
 from tests.storage import samples
 
-from assay.index.kept_tables import FEWEST_SEARCHES, EdgeTable, FactLeads, KeptTable
+from assay.index.kept_tables import FEWEST_SEARCHES, EdgeTable, FactTable, KeptTable
 from assay.memory.fact_reading import read_facts_again
 from assay.records import EdgeKind, Scope
 from assay.storage import MOST_EDGES, EdgeRow, Saved, Store
@@ -203,11 +203,41 @@ def test_facts_lead_on_as_the_store_says(store: Store, scope: Scope) -> None:
         facts = work.facts.read_all(9)
         assert facts is not None
         assert len(facts) == work.facts.count()
-        leads = FactLeads(facts)
+        leads = FactTable(facts)
         for asked in (["billing"], ["search"], ["search", "billing"], ["ada swan"], ["unknown"], []):
             assert leads.may_lead_on(asked) == work.facts.may_lead_on(asked, most=50)
         assert leads.may_lead_on(["billing"])
         assert work.facts.read_all(3) is None, "facts of other tenants count, too"
+
+
+def test_contested_memories_are_those_that_the_store_names(store: Store, scope: Scope) -> None:
+    put_facts(
+        store,
+        scope,
+        m_1="The owner of billing is Ada Swan.",
+        m_2="The owner of billing is Bob Crane.",
+        m_3="The city of Ada Swan is Bergen. The city of Ada Swan was Oslo.",
+        m_4="The colour of the door is red.",
+    )
+    with store.writing(scope) as work:
+        work.facts.settle([fact.topic for fact in work.facts.of_memories(["m_1"])])
+    ids = ["m_1", "m_2", "m_3", "m_4"]
+    with store.reading(scope) as work:
+        facts = work.facts.read_all(9)
+        assert facts is not None
+        for asked in ([], *([one] for one in ids), ids, ids[1:], ["m_unknown", "m_4"]):
+            assert FactTable(facts).find_contested(asked) == work.facts.find_contested(asked)
+        assert work.facts.find_contested(ids[1:]) == set()
+        assert work.facts.find_contested(ids[:1]) == {"m_1"}, "its fact has ended"
+        assert work.facts.find_contested(ids) == {"m_1", "m_2"}
+
+
+def test_a_fact_that_ends_is_counted(store: Store, scope: Scope) -> None:
+    put_facts(store, scope, m_1="The owner of billing is Ada Swan.", m_2="The owner of billing is Bob Crane.")
+    with store.writing(scope) as work:
+        before = work.changes.standing().unlogged_writes
+        assert work.facts.settle([fact.topic for fact in work.facts.of_memories(["m_1"])])
+        assert work.changes.standing().unlogged_writes > before
 
 
 def test_a_view_follows_facts_as_they_are_written(store: Store, scope: Scope, open_indexes: Opening) -> None:

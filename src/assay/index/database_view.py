@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from assay.index.columns import Whole
-from assay.index.kept_tables import EdgeTable, KeptTables
+from assay.index.kept_tables import EdgeTable, FactTable, KeptTables
 from assay.index.lexical import SCORE_DIGITS
 from assay.index.options import IndexOptions
 from assay.index.protocol import AllowedPassages, FolderSize
@@ -175,8 +175,17 @@ class DatabaseView:
 
     def may_lead_on(self, subjects: Sequence[str], *, most: int) -> bool:
         """Return False when no fact about these subjects names something that another fact is about."""
-        leads = self._tenant.tables.leads(self._at, self._work)
-        return self._work.facts.may_lead_on(subjects, most=most) if leads is None else leads.may_lead_on(subjects)
+        facts = self._facts
+        return self._work.facts.may_lead_on(subjects, most=most) if facts is None else facts.may_lead_on(subjects)
+
+    def find_contested(self, memory_ids: Sequence[str]) -> set[str]:
+        """Those of some memories whose facts are on a topic that another one speaks of, or have ended."""
+        facts = self._facts
+        return self._work.facts.find_contested(memory_ids) if facts is None else facts.find_contested(memory_ids)
+
+    @cached_property
+    def _facts(self) -> FactTable | None:
+        return self._tenant.tables.facts(self._at, self._work)
 
     def document_frequency(self, stem: str) -> int:
         """How many passages hold a stem."""

@@ -2,7 +2,8 @@
 
 - When a table is read, and when it is let go.
 - Edges: a search follows some hundred of them.
-- Facts that lead on: most questions name nothing that does.
+- Facts: whether any leads on, and which results speak of the same.
+- The tables of one tenant.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from operator import itemgetter
 from typing import Generic, Protocol, TypeVar
 
 from assay.records import EdgeKind
-from assay.storage import MOST_EDGES, MOST_STANCES, EdgeRow, Stance, Standing, Work
+from assay.storage import MOST_EDGES, MOST_STANCES, EdgeRow, FactRow, Stance, Standing, Work, choose_contested
 from assay.text.facts import normalise_name
 
 # --- When a table is read, and when it is let go ---
@@ -136,24 +137,30 @@ def _strongest_stances(rows: Iterable[EdgeRow]) -> list[EdgeRow]:
     return by_ids[:MOST_STANCES]
 
 
-# --- Facts that lead on: most questions name nothing that does ---
+# --- Facts: whether any leads on, and which results speak of the same ---
 
 MOST_KEPT_FACTS = 50_000
 FACTS_A_SEARCH = 100
 
 
-class FactLeads:
-    """What facts are about, of those that name something another fact is about."""
+class FactTable:
+    """Every fact of a tenant at one moment, in short: most searches learn that they need none."""
 
-    def __init__(self, facts: Collection[tuple[str, str]]) -> None:
-        """`facts` are their subjects and what they say of them."""
+    def __init__(self, facts: Collection[FactRow]) -> None:
         self.rows = len(facts)
-        subjects = {subject for subject, _ in facts}
-        self._leading = frozenset(subject for subject, shown in facts if normalise_name(shown) in subjects)
+        subjects = {fact.subject for fact in facts}
+        self._leading = frozenset(fact.subject for fact in facts if normalise_name(fact.shown) in subjects)
+        self._topics: dict[str, list[tuple[str, str, bool]]] = {}
+        for fact in facts:
+            self._topics.setdefault(fact.memory_id, []).append((fact.memory_id, fact.topic, bool(fact.has_ended)))
 
     def may_lead_on(self, subjects: Collection[str]) -> bool:
         """Whether a fact about one of these subjects names something that another fact is about."""
         return not self._leading.isdisjoint(subjects)
+
+    def find_contested(self, memory_ids: Iterable[str]) -> set[str]:
+        """Those of some memories whose facts are on a topic that another one speaks of, or have ended."""
+        return choose_contested(topic for memory_id in memory_ids for topic in self._topics.get(memory_id, ()))
 
 
 # --- The tables of one tenant ---
@@ -164,7 +171,7 @@ class KeptTables:
 
     def __init__(self) -> None:
         self._edges: KeptTable[EdgeTable] = KeptTable(rows_a_search=EDGES_A_SEARCH, most=MOST_KEPT_EDGES)
-        self._leads: KeptTable[FactLeads] = KeptTable(rows_a_search=FACTS_A_SEARCH, most=MOST_KEPT_FACTS)
+        self._facts: KeptTable[FactTable] = KeptTable(rows_a_search=FACTS_A_SEARCH, most=MOST_KEPT_FACTS)
 
     def edges(self, standing: Standing, work: Work) -> EdgeTable | None:
         """The edges of a snapshot; None where they have to be read from the store."""
@@ -175,11 +182,11 @@ class KeptTables:
 
         return self._edges.at((standing.position.epoch, standing.unlogged_writes), read)
 
-    def leads(self, standing: Standing, work: Work) -> FactLeads | None:
-        """Which facts of a snapshot lead on; None where the store has to be asked."""
+    def facts(self, standing: Standing, work: Work) -> FactTable | None:
+        """The facts of a snapshot; None where the store has to be asked."""
 
-        def read(most: int) -> FactLeads | None:
+        def read(most: int) -> FactTable | None:
             facts = work.facts.read_all(most)
-            return None if facts is None else FactLeads(facts)
+            return None if facts is None else FactTable(facts)
 
-        return self._leads.at((standing.position, standing.unlogged_writes), read)
+        return self._facts.at((standing.position, standing.unlogged_writes), read)

@@ -95,6 +95,10 @@ class SearchView(Protocol):
         """
         ...
 
+    def find_contested(self, memory_ids: Sequence[str]) -> set[str]:
+        """Those of some memories whose facts are on a topic that another one speaks of, or have ended."""
+        ...
+
     def document_frequency(self, stem: str) -> int:
         """How many passages hold a stem."""
         ...

@@ -36,7 +36,7 @@ from assay.storage.repositories.access import FlagRow
 from assay.storage.repositories.chunks import ChunkVector, IndexedRow, Saved, TriggerMatch
 from assay.storage.repositories.edges import MOST_EDGES, MOST_STANCES, EdgeRow, Reached, Stance, walk_edges
 from assay.storage.repositories.evidence import Recorded
-from assay.storage.repositories.facts import ServedFact, StoredFact
+from assay.storage.repositories.facts import FactRow, ServedFact, StoredFact, choose_contested
 from assay.storage.repositories.history import Followed, Standing
 from assay.storage.repositories.memories import Authorship
 from assay.storage.repositories.passages import (
@@ -64,6 +64,7 @@ __all__ = [
     "Checkpoint",
     "ChunkVector",
     "EdgeRow",
+    "FactRow",
     "Field",
     "FlagRow",
     "FolderCount",
@@ -101,6 +102,7 @@ __all__ = [
     "VectorPage",
     "Within",
     "Work",
+    "choose_contested",
     "is_postgres",
     "list_checkpoints",
     "move_store",

@@ -281,6 +281,6 @@ def test_of_two_views_the_one_that_is_said_again_is_the_newer_one(
     again = saver.save(scope, oslo)
     assert (again.decision, again.memory_id) == (SaveDecision.MERGE, first.memory_id)
     with store.reading(scope) as work:
-        served = work.facts.served([str(first.memory_id), str(second.memory_id)])
+        served = work.facts.served(work.facts.find_contested([str(first.memory_id), str(second.memory_id)]))
         newest = max(served, key=lambda fact: fact.newness)
     assert (newest.memory_id, newest.restated_at) == (first.memory_id, clock.now())

@@ -12,6 +12,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import NamedTuple
 
+from assay.index import SearchView
 from assay.records import FactMove, OutdatedFact
 from assay.storage import ServedFact, Work
 from assay.text.facts import is_same_value
@@ -40,9 +41,12 @@ class ArrangedByTime(NamedTuple):
     """Why a result is not where its score would put it, by memory id."""
 
 
-def read_served(work: Work, memory_ids: Sequence[str], as_of: datetime | None) -> list[ServedFact]:
-    """Return the facts of results, as they were known at a moment."""
-    facts = work.facts.served(memory_ids)
+def read_served(
+    work: Work, view: SearchView | None, memory_ids: Sequence[str], as_of: datetime | None
+) -> list[ServedFact]:
+    """Return the facts of results that speak of the same or have ended, as they were known at a moment."""
+    contested = (work.facts if view is None else view).find_contested(memory_ids)
+    facts = work.facts.served(contested)
     return facts if as_of is None else [fact.known_at(as_of) for fact in facts if fact.valid_from <= as_of]
 
 

@@ -424,11 +424,12 @@ class Pipeline:
 
     def _put_current_first(self, ranking: Ranking) -> Ranking:
         """Read what the first results state, and put the newest statement on a topic above the others."""
-        work, as_of = self._setting.work, self._request.filters.as_of
+        work, view, as_of = self._setting.work, self._setting.view, self._request.filters.as_of
         first = ranking.order[: self._request.k + len(self._in_view) + BEYOND_SHOWN]
         with self._trace.stage("current-facts", inputs=len(first)) as stage:
             ids = [place.row.memory_id for place in first] if self._has_facts else []
-            facts = (self._guard.run("current facts", work, lambda: read_served(work, ids, as_of)) or []) if ids else []
+            read = self._guard.run("current facts", work, lambda: read_served(work, view, ids, as_of)) if ids else None
+            facts = read or []
             # Most results state nothing that another one states otherwise.
             placed = [Placed(place.row.memory_id, ranking.score(place)) for place in first] if facts else []
             arranged = arrange_by_time(placed, facts, self._parsed.stems)

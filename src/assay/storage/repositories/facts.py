@@ -10,7 +10,7 @@ again, and nothing can be left behind.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time
 from itertools import groupby
 from typing import Any, NamedTuple, Self
@@ -19,7 +19,7 @@ from sqlalchemy import and_, bindparam, delete, func, select, type_coerce, updat
 
 from assay.records import AuthorKind, MemoryRecord, Tier
 from assay.records.memory import INGESTED_WITH, author_of
-from assay.storage.repositories.base import Repository, among, mine
+from assay.storage.repositories.base import Bound, Meta, Repository, among, mine
 from assay.storage.rows import TextType
 from assay.storage.tables import memories, memory_facts
 from assay.text.facts import StatedFact, is_same_value, normalise_name, read_facts
@@ -117,6 +117,32 @@ class ServedFact(NamedTuple):
         return self._replace(valid_to=None, ended_by=None)
 
 
+class FactRow(NamedTuple):
+    """A fact in short."""
+
+    memory_id: str
+    subject: str
+    shown: str
+    topic: str
+    has_ended: bool
+
+
+def choose_contested(topics: Iterable[tuple[str, str, bool]]) -> set[str]:
+    """Return the memories that state something on a topic that another one speaks of, or that has ended.
+
+    `topics` are memories, each with a topic and whether what it states there has ended. Most results share no topic.
+    """
+    owners: dict[str, str] = {}
+    contested: set[str] = set()
+    for memory_id, topic, has_ended in topics:
+        owner = owners.setdefault(topic, memory_id)
+        if owner != memory_id:
+            contested |= {owner, memory_id}
+        elif has_ended:
+            contested.add(memory_id)
+    return contested
+
+
 # --- Rows of facts ---
 
 _ADD = memory_facts.insert()
@@ -176,7 +202,13 @@ _SHOWN_ABOUT = (
     .limit(bindparam("most"))
 )
 _ANY_ABOUT = _SUBJECTS.limit(1)
-_EVERY_SHOWN = select(memory_facts.c.subject, memory_facts.c.shown).where(mine(memory_facts))
+_EVERY = select(
+    memory_facts.c.memory_id,
+    memory_facts.c.subject,
+    memory_facts.c.shown,
+    memory_facts.c.topic,
+    memory_facts.c.valid_to.is_not(None).label("has_ended"),
+).where(mine(memory_facts))
 # Of all tenants: facts of one alone are found by reading those of all.
 _BEYOND = select(memory_facts.c.position).limit(1).offset(bindparam("most"))
 _SERVED_ON = (
@@ -201,6 +233,10 @@ _SET_END = (
 
 class Facts(Repository):
     """The facts of one tenant."""
+
+    def __init__(self, bound: Bound) -> None:
+        super().__init__(bound)
+        self._meta = Meta(bound)
 
     def keep(self, saved: Iterable[MemoryRecord]) -> None:
         """Write the facts of new memories. Documents taken in from files have none: they come in no order of time."""
@@ -263,15 +299,14 @@ class Facts(Repository):
         """Return what these memories state."""
         return [_stored(row) for row in self._rows(_OF_MEMORIES, ids=list(memory_ids))] if memory_ids else []
 
-    def served(self, memory_ids: Sequence[str]) -> list[ServedFact]:
-        """Return what results state on topics that several of them speak of, or that ended; in no order."""
-        # Most results share no topic: one small question tells, and nothing else is read.
-        rows = self._tuples(_TOPICS_OF, ids=list(memory_ids)) if memory_ids else []
-        owners: dict[str, set[str]] = {}
-        for memory_id, topic, _ in rows:
-            owners.setdefault(topic, set()).add(memory_id)
-        wanted = {memory_id for memory_id, topic, ended in rows if ended is not None or len(owners[topic]) > 1}
-        return [_served(row) for row in self._rows(_SERVED_OF, ids=list(wanted))] if wanted else []
+    def find_contested(self, memory_ids: Sequence[str]) -> set[str]:
+        """Return those of some results whose facts are on a topic that another one speaks of, or have ended."""
+        rows = self._tuples(_TOPICS_OF, ids=list(memory_ids)) if memory_ids else ()
+        return choose_contested((memory_id, topic, ended is not None) for memory_id, topic, ended in rows)
+
+    def served(self, memory_ids: Collection[str]) -> list[ServedFact]:
+        """Return what these memories state, as a search reads it; in no order."""
+        return [_served(row) for row in self._rows(_SERVED_OF, ids=list(memory_ids))] if memory_ids else []
 
     def served_on(self, topics: Sequence[str]) -> list[ServedFact]:
         """Return what is stated on these topics, newest first."""
@@ -302,14 +337,14 @@ class Facts(Repository):
         names = {normalise_name(value) for (value,) in shown}
         return bool(names and self._tuples(_ANY_ABOUT, subjects=sorted(names)))
 
-    def read_all(self, most: int) -> list[tuple[str, str]] | None:
-        """Return what every fact is about and what it says of that.
+    def read_all(self, most: int) -> list[FactRow] | None:
+        """Return every fact in short.
 
         None when the store has more than `most`, of all tenants together.
         """
         if self._tuples(_BEYOND, most=most):
             return None
-        return [(subject, shown) for subject, shown in self._tuples(_EVERY_SHOWN)]
+        return list(map(FactRow._make, self._tuples(_EVERY)))
 
     def count(self) -> int:
         """How many facts there are."""
@@ -340,6 +375,7 @@ class Facts(Repository):
     def _write_end(self, fact: StoredFact) -> None:
         which = {"of_tenant": self._tenant, "of_memory": fact.memory_id, "of_position": fact.position}
         self._connection.execute(_SET_END, {**which, "new_end": fact.valid_to, "new_ender": fact.ended_by})
+        self._meta.note_unlogged()
 
     def _rows_of(self, memory: MemoryRecord) -> Iterator[dict[str, Any]]:
         if memory.written_with == INGESTED_WITH:
