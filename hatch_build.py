@@ -12,13 +12,24 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 PACKED = (
     "datasets/*.jsonl",
     "datasets/memory-starter/set.json",
-    "judging/certification_cases.jsonl",
+    "embedding/*.json",
+    "judging/*.jsonl",
+    "judging/builtin/*.json",
+    "judging/rubrics/*.toml",
+    "memory/searching/*.json",
     "presentation/assets/*",
     "server/demo_replies.json",
     "server/pages/assets/*.js",
 )
 """Files that `assay.regular_files.read_packaged_text` reads. `pyproject.toml` leaves the plain ones out."""
-TEMPLATES = ("evaluation/reporting/templates", "presentation/templates", "server/pages/templates")
+TEMPLATES = (
+    "evaluation/reporting/templates",
+    "evaluation/templates",
+    "presentation/templates",
+    "server/pages/templates",
+    "server/security/templates",
+    "store_audit/templates",
+)
 """Folders of pages; those of one folder are packed together, which takes half of the room of packing each.
 
 `assay.presentation.templates` reads them.

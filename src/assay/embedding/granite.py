@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.embedding.files import PinnedFile, identify_model
 from assay.errors import ModelDamaged
+from assay.regular_files import read_packaged_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,7 +72,7 @@ def load_granite(*, threads: int = 0, run_once: bool = False) -> Embedder:
 
 def read_centre() -> list[float]:
     """The direction that all vectors of the model share."""
-    text = resources.files("assay.embedding").joinpath(CENTRE).read_text(encoding="utf-8")
+    text = read_packaged_text("embedding", CENTRE)
     centre: list[float] = json.loads(text)
     return centre
 

@@ -17,6 +17,7 @@
 - `codes`: one bit for each dimension of a vector, for many millions of them.
 - `native`: loads usearch so that it can live beside the embedder's runtime.
 - `columns`: facts about memories, for filters and for ranking.
+- `kept_tables`: edges and facts in memory, while nobody writes any.
 - `rows`: candidates of a search, made of columns.
 - `scoring`: BM25, exact cosine, and the order of answers.
 """

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from assay.index.columns import Whole
-from assay.index.kept_tables import EdgeTable, FactTable, KeptTables
+from assay.index.kept_tables import AnswersFromTables, KeptTables
 from assay.index.lexical import SCORE_DIGITS
 from assay.index.options import IndexOptions
 from assay.index.protocol import AllowedPassages, FolderSize
@@ -38,7 +38,7 @@ from assay.index.scoring import (
 )
 from assay.index.view import SAMPLED, SPARE, check_model, compare_stored, measure_spread
 from assay.records import CosineSpread, Filters, LogPosition
-from assay.storage import Authorship, Reached, Stance, Work, walk_edges
+from assay.storage import Authorship, Work
 from assay.storage.repositories.passage_filters import PassageFilter
 from assay.storage.repositories.stems import StemQuery, StemScores, StemTotals
 from assay.text.terms import stems_of
@@ -115,17 +115,16 @@ class DatabaseAllowed:
         return self.work.filtered.count(self.within)
 
 
-class DatabaseView:
+class DatabaseView(AnswersFromTables):
     """One snapshot of a tenant. Made by `DatabaseIndexes.view`."""
 
     def __init__(self, work: Work, tenant: DatabaseTenant, totals: StemTotals, options: IndexOptions) -> None:
         standing = work.changes.standing()
-        self._work = work
+        super().__init__(work, standing, tenant.tables)
         self._tenant = tenant
         self._totals = totals
         self._options = options
         self._known = tenant.known_at(standing.position)
-        self._at = standing
         self.position = standing.position
         """Up to where the change log is known."""
         self.model = standing.model
@@ -149,22 +148,6 @@ class DatabaseView:
         """Who wrote these memories; an id that is not there is absent."""
         return self._work.memories.authors_of(memory_ids)
 
-    def around(self, memory_ids: Sequence[str], *, hops: int, limit: int) -> list[Reached]:
-        """The memories within so many hops of any of these, strongest first (`Edges.around`)."""
-        edges = self._edges
-        if edges is None:
-            return self._work.edges.around(memory_ids, hops=hops, limit=limit)
-        return walk_edges(edges.read_steps, memory_ids, hops=hops, limit=limit)
-
-    def stances(self, memory_ids: Sequence[str]) -> list[Stance]:
-        """What contradicts or supports one of these memories, or is by it; strongest first, each edge once."""
-        edges = self._edges
-        return self._work.edges.stances(memory_ids) if edges is None else edges.stances(memory_ids)
-
-    @cached_property
-    def _edges(self) -> EdgeTable | None:
-        return self._tenant.tables.edges(self._at, self._work)
-
     def may_match_triggers(self, runs: Collection[str]) -> bool:  # noqa: ARG002 - signature is the protocol's
         """Whether one of these runs of words may be a trigger phrase. Always True: looking takes no longer."""
         return True
@@ -172,20 +155,6 @@ class DatabaseView:
     def may_have_facts(self) -> bool:
         """Whether any memory may state a fact; False: none does."""
         return self._work.facts.may_exist()
-
-    def may_lead_on(self, subjects: Sequence[str], *, most: int) -> bool:
-        """Return False when no fact about these subjects names something that another fact is about."""
-        facts = self._facts
-        return self._work.facts.may_lead_on(subjects, most=most) if facts is None else facts.may_lead_on(subjects)
-
-    def find_contested(self, memory_ids: Sequence[str]) -> set[str]:
-        """Those of some memories whose facts are on a topic that another one speaks of, or have ended."""
-        facts = self._facts
-        return self._work.facts.find_contested(memory_ids) if facts is None else facts.find_contested(memory_ids)
-
-    @cached_property
-    def _facts(self) -> FactTable | None:
-        return self._tenant.tables.facts(self._at, self._work)
 
     def document_frequency(self, stem: str) -> int:
         """How many passages hold a stem."""

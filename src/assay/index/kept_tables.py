@@ -10,11 +10,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from functools import cached_property
 from operator import itemgetter
 from typing import Generic, Protocol, TypeVar
 
 from assay.records import EdgeKind
-from assay.storage import MOST_EDGES, MOST_STANCES, EdgeRow, FactRow, Stance, Standing, Work, choose_contested
+from assay.storage import (
+    MOST_EDGES,
+    MOST_STANCES,
+    EdgeRow,
+    FactRow,
+    Reached,
+    Stance,
+    Standing,
+    Work,
+    choose_contested,
+    walk_edges,
+)
 from assay.text.facts import normalise_name
 
 # --- When a table is read, and when it is let go ---
@@ -190,3 +202,41 @@ class KeptTables:
             return None if facts is None else FactTable(facts)
 
         return self._facts.at((standing.position, standing.unlogged_writes), read)
+
+
+class AnswersFromTables:
+    """What a view answers from the kept tables of its tenant, or else from the store."""
+
+    def __init__(self, work: Work, standing: Standing, tables: KeptTables) -> None:
+        """`standing` is where the snapshot of the work stands."""
+        self._work = work
+        self._at = standing
+        self._tables = tables
+
+    @cached_property
+    def _edges(self) -> EdgeTable | None:
+        return self._tables.edges(self._at, self._work)
+
+    @cached_property
+    def _facts(self) -> FactTable | None:
+        return self._tables.facts(self._at, self._work)
+
+    def around(self, memory_ids: Sequence[str], *, hops: int, limit: int) -> list[Reached]:
+        """The memories within so many hops of any of these, strongest first (`Edges.around`)."""
+        if self._edges is None:
+            return self._work.edges.around(memory_ids, hops=hops, limit=limit)
+        return walk_edges(self._edges.read_steps, memory_ids, hops=hops, limit=limit)
+
+    def stances(self, memory_ids: Sequence[str]) -> list[Stance]:
+        """What contradicts or supports one of these memories, or is by it; strongest first, each edge once."""
+        return (self._work.edges if self._edges is None else self._edges).stances(memory_ids)
+
+    def may_lead_on(self, subjects: Sequence[str], *, most: int) -> bool:
+        """Return False when no fact about these subjects names something that another fact is about."""
+        if self._facts is None:
+            return self._work.facts.may_lead_on(subjects, most=most)
+        return self._facts.may_lead_on(subjects)
+
+    def find_contested(self, memory_ids: Sequence[str]) -> set[str]:
+        """Those of some memories whose facts are on a topic that another one speaks of, or have ended."""
+        return (self._work.facts if self._facts is None else self._facts).find_contested(memory_ids)

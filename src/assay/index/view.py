@@ -7,14 +7,13 @@ come from the snapshot then, so a passage that it does not hold yet is simply no
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from assay.errors import OtherModel
 from assay.index.columns import Fact, Whole, find
-from assay.index.kept_tables import EdgeTable, FactTable, KeptTables
+from assay.index.kept_tables import AnswersFromTables, KeptTables
 from assay.index.lexical import SCORE_DIGITS, score_postings
 from assay.index.options import IndexOptions
 from assay.index.protocol import AllowedPassages, FolderSize
@@ -35,7 +34,7 @@ from assay.index.scoring import (
 from assay.index.state import Allowed, State
 from assay.index.vectors import PassingRows
 from assay.records import CosineSpread, Filters, LogPosition
-from assay.storage import Authorship, Reached, Stance, Standing, Work, walk_edges
+from assay.storage import Authorship, Standing, Work
 from assay.text.terms import stems_of
 
 SPARE = 50
@@ -51,7 +50,7 @@ SAMPLES_KEPT = 4
 """Samples that one state keeps, for the filters that are asked with: 1,000 vectors are 1.5 MB."""
 
 
-class View:
+class View(AnswersFromTables):
     """One state of a tenant's indexes, for one search. Made by `Indexes.view`."""
 
     def __init__(
@@ -64,11 +63,9 @@ class View:
         vectors_in_database: bool,
         tables: KeptTables,
     ) -> None:
+        super().__init__(work, standing, tables)
         self._state = state
-        self._at = standing
         self._standing = standing.position
-        self._tables = tables
-        self._work = work
         self._options = options
         self._in_database = vectors_in_database
         self._model = work.vectors.active() if vectors_in_database else state.model
@@ -132,22 +129,6 @@ class View:
             found |= read
         return found
 
-    def around(self, memory_ids: Sequence[str], *, hops: int, limit: int) -> list[Reached]:
-        """The memories within so many hops of any of these, strongest first (`Edges.around`)."""
-        edges = self._edges
-        if edges is None:
-            return self._work.edges.around(memory_ids, hops=hops, limit=limit)
-        return walk_edges(edges.read_steps, memory_ids, hops=hops, limit=limit)
-
-    def stances(self, memory_ids: Sequence[str]) -> list[Stance]:
-        """What contradicts or supports one of these memories, or is by it; strongest first, each edge once."""
-        edges = self._edges
-        return self._work.edges.stances(memory_ids) if edges is None else edges.stances(memory_ids)
-
-    @cached_property
-    def _edges(self) -> EdgeTable | None:
-        return self._tables.edges(self._at, self._work)
-
     def may_match_triggers(self, runs: Collection[str]) -> bool:
         """Whether one of these runs of words may be a memory's trigger phrase; False: none is."""
         few: frozenset[str] | None = self._know_once("phrases", lambda: self._work.triggers.find_few(FEW_PHRASES))
@@ -158,20 +139,6 @@ class View:
         # Facts that are read anew, by the rules of another version, are not in the log.
         name = f"facts {self._at.unlogged_writes}"
         return bool(self._know_once(name, self._work.facts.may_exist))
-
-    def may_lead_on(self, subjects: Sequence[str], *, most: int) -> bool:
-        """Return False when no fact about these subjects names something that another fact is about."""
-        facts = self._facts
-        return self._work.facts.may_lead_on(subjects, most=most) if facts is None else facts.may_lead_on(subjects)
-
-    def find_contested(self, memory_ids: Sequence[str]) -> set[str]:
-        """Those of some memories whose facts are on a topic that another one speaks of, or have ended."""
-        facts = self._facts
-        return self._work.facts.find_contested(memory_ids) if facts is None else facts.find_contested(memory_ids)
-
-    @cached_property
-    def _facts(self) -> FactTable | None:
-        return self._tables.facts(self._at, self._work)
 
     def _know_once(self, name: str, find: Callable[[], Any]) -> Any:
         """Ask the store once for each position of the log, for what changes only with lines of it."""

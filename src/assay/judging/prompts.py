@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
-from importlib import resources
 from typing import TYPE_CHECKING
 
 from assay.errors import BadValue, MalformedFile
@@ -17,6 +16,7 @@ from assay.records import values
 from assay.records.fields import read_toml_text
 from assay.records.research import Role
 from assay.records.research_log import LONGEST_PROMPT, PromptSplit, PromptVersion
+from assay.regular_files import read_packaged_text
 from assay.text.terms import normalise_phrase
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def read_bundled(prompt_id: str) -> str:
     """The bundled wording of a prompt, as its file has it."""
     if prompt_id not in PROMPT_IDS:
         raise BadValue(f"there is no prompt {prompt_id!r}", remedy=f"Use one of {', '.join(PROMPT_IDS)}.")
-    return (resources.files("assay.judging") / "rubrics" / f"{prompt_id}.toml").read_text(encoding="utf-8")
+    return read_packaged_text("judging", "rubrics", f"{prompt_id}.toml")
 
 
 def parse_prompt(prompt_id: str, text: str, version: int = 0) -> Prompt:

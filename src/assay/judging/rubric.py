@@ -10,7 +10,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from assay.models.structured import UnreadableReply, last_object
 from assay.records import values
 from assay.records.fields import one_of, read_toml_text
 from assay.records.judging import AbstentionVerdict, CorrectnessVerdict, GroundednessVerdict, RubricKind, Verdict
-from assay.regular_files import read_regular_text
+from assay.regular_files import read_packaged_text, read_regular_text
 
 # --- The part of JSON Schema that verdicts need ---
 #
@@ -167,8 +166,7 @@ class Rubric:
 def load_rubric(named: str | Path) -> Rubric:
     """A rubric that comes with Assay by its name, any other by the path of its file."""
     if str(named) in [kind.value for kind in RubricKind]:
-        place = resources.files("assay.judging") / "rubrics" / f"{named}.toml"
-        return parse_rubric(place.read_text(encoding="utf-8"), str(named))
+        return parse_rubric(read_packaged_text("judging", "rubrics", f"{named}.toml"), str(named))
     try:
         text = read_regular_text(Path(named))
     except (OSError, UnicodeDecodeError) as problem:

@@ -15,7 +15,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from assay.errors import BadValue
@@ -24,6 +23,7 @@ from assay.judging.builtin.answer_features import Comparison, compare
 from assay.judging.builtin.judges import Weights, read_abstention
 from assay.judging.injection import find_orders, remove_orders
 from assay.records.judging import HIGHEST_SCORE, CorrectnessVerdict, JudgeKind, VerdictOutcome
+from assay.regular_files import read_packaged_text
 from assay.text.terms import words
 
 FILE = "correctness.json"
@@ -184,7 +184,7 @@ def version() -> str:
 
 @cache
 def _load() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(files(__package__).joinpath(FILE).read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(read_packaged_text("judging", "builtin", FILE))
     return found
 
 

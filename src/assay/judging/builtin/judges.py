@@ -14,7 +14,6 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import BadValue
@@ -31,6 +30,7 @@ from assay.judging.builtin.support import (
 )
 from assay.records.judging import HIGHEST_SCORE, AbstentionVerdict, GroundednessVerdict, JudgeKind, VerdictOutcome
 from assay.records.research import QuestionKind
+from assay.regular_files import read_packaged_text
 from assay.text.claims import MOST_CLAIMS, claims
 from assay.text.questions import AskedQuestion, read_question
 from assay.text.terms import words
@@ -112,7 +112,7 @@ def version() -> str:
 
 @cache
 def _load_coefficients(file: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(files(__package__).joinpath(file).read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(read_packaged_text("judging", "builtin", file))
     return found
 
 

@@ -13,13 +13,13 @@ from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, cached_property
-from importlib.resources import files
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assay.judging.builtin.judges import Weights
+from assay.regular_files import read_packaged_text
 from assay.text.questions import ALIKE, FORM, AskedQuestion, cues_of, key_words
 from assay.text.terms import stems, stems_of, words
 from assay.text.wording import NEGATING_PREFIXES, RESTRICTORS
@@ -365,7 +365,7 @@ def weigh_signals(signals: Mapping[str, float], *, has_vectors: bool) -> PlanPro
 @cache
 def load_weights() -> dict[PlanProfile, Weights]:
     """The fitted weights of every profile."""
-    stored: dict[str, dict[str, Any]] = json.loads(files(__package__).joinpath(FILE).read_text(encoding="utf-8"))
+    stored: dict[str, dict[str, Any]] = json.loads(read_packaged_text("judging", "builtin", FILE))
     return {PlanProfile(name): read_weights(profile) for name, profile in stored["profiles"].items()}
 
 

@@ -21,13 +21,13 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any, NamedTuple, Protocol
 
 from assay.memory.searching.channels import inverse_frequency
 from assay.memory.searching.fusion import FusedPassage
 from assay.records import Channel, CosineSpread, RelevanceClue, RelevanceReason
 from assay.records.searching import LARGEST_LOG_ODDS
+from assay.regular_files import read_packaged_text
 from assay.text.questions import FURNITURE
 from assay.text.terms import look_up_stem, look_up_stems
 from assay.text.wording import FUNCTION_WORDS, NEGATORS
@@ -94,7 +94,7 @@ def fitted_embedder() -> str:
 
 @cache
 def _read_file() -> dict[str, Any]:
-    text = resources.files("assay.memory.searching").joinpath(FILE).read_text(encoding="utf-8")
+    text = read_packaged_text("memory", "searching", FILE)
     stored: dict[str, Any] = json.loads(text)
     return stored
 
