@@ -71,4 +71,4 @@ def hold_documents(golden: Path) -> str:
         file = document.pop("content_file", None)
         if file is not None:
             document["content"] = (golden.parent / file).read_bytes().decode()
-    return json.dumps(dataset, ensure_ascii=False)
+    return json.dumps(dataset, ensure_ascii=False, separators=(",", ":"))

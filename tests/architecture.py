@@ -207,11 +207,20 @@ LAYERS = (
         "systems",
     ),
     _layer("calls", "the calls of a memory, one method for each verb, for `api` and `client`", "verbs"),
-    _layer("client", "the HTTP API as typed calls", "calls", "metrics", "models", "network", "verbs"),
+    _layer("research_calls", "the calls about answered questions and prompts, for `api` and `client`", "verbs"),
+    _layer("client", "the HTTP API as typed calls", "calls", "metrics", "models", "network", "research_calls", "verbs"),
     _layer("integrations", "Assay's memory as a part of other frameworks", "api", "calls"),
     _layer("testing", "public doubles and small values for tests", "models", "embedding"),
     _layer(
-        "api", "the facades behind the public names", "calls", *_USE_CASES, *_MEASURES, "settings", "verbs", "wiring"
+        "api",
+        "the facades behind the public names",
+        "calls",
+        *_USE_CASES,
+        *_MEASURES,
+        "research_calls",
+        "settings",
+        "verbs",
+        "wiring",
     ),
     _layer(
         "cli",

@@ -26,6 +26,7 @@ from assay.records import datasets as records_of_datasets
 from assay.records.saving import Exported, ImportReport, IngestReport
 from assay.records.store_audits import ImportedStore, RepairedStore, StoreAudit
 from assay.records.traces import TraceFormat, TraceImport, WrittenScores
+from assay.research_calls import ResearchCalls
 from assay.settings import KNOWN, Settings, load_settings
 from assay.verbs import Caller, Surface, Verb, documents, reading, store_audits
 from assay.verbs import analysis as analysis_verbs
@@ -33,7 +34,6 @@ from assay.verbs import files as file_verbs
 from assay.verbs import flags as flag_verbs
 from assay.verbs import maintenance as maintenance_verbs
 from assay.verbs import memory as memory_verbs
-from assay.verbs import prompts as prompt_verbs
 from assay.verbs import research as research_verbs
 from assay.verbs import traces as trace_verbs
 
@@ -45,22 +45,12 @@ if TYPE_CHECKING:
     from assay.evaluation.running.early_stopping import SureAgainst
     from assay.memory.engine import Engine
     from assay.records.analysis import (
-        Aggregates,
         Analysis,
-        Patterns,
-        PromptComparison,
-        PromptDiff,
-        PromptList,
-        PromptVersions,
-        SplitStanding,
     )
     from assay.records.datasets import AgreementReport, AppliedLabels
     from assay.records.explanations import LostQueries, QueryExplanation
     from assay.records.flags import (
         FlagState,
-    )
-    from assay.records.learning import (
-        AnswerRating,
     )
     from assay.records.maintenance import (
         BroughtBack,
@@ -70,7 +60,7 @@ if TYPE_CHECKING:
         RestoredCheckpoint,
         RetentionReport,
     )
-    from assay.records.research_log import PromptVersion, SessionEvaluation, SessionPage, StoredResearch, TracedAnswer
+    from assay.records.research_log import SessionPage, StoredResearch, TracedAnswer
     from assay.records.run_results import FileMeasurement, WrittenReport
     from assay.research.custom import CustomDimension
     from assay.research.events import StageEvent
@@ -400,7 +390,7 @@ def _system(
     return PythonFunction(system), False
 
 
-class Research:
+class Research(ResearchCalls):
     """Answers questions from a memory: plan, search, answer with citations, each step scored.
 
     Models are asked where the settings name one (`model.url`); else rules plan, answer and evaluate. Evaluation never
@@ -436,29 +426,13 @@ class Research:
         """Answer an earlier question again from a wider search."""
         return self._call(research_verbs.RETRY, listen, log_id=log_id, **self._choice)
 
-    def rate(self, log_id: str, was_useful: bool) -> AnswerRating:
-        """Say whether an answer was useful: it counts for the memories that it cites."""
-        return self._call(research_verbs.RATE, log_id=log_id, was_useful=was_useful)
-
     def get(self, log_id: str) -> StoredResearch:
         """An earlier session with its whole record."""
         return self._call(research_verbs.SHOW, log_id=log_id)
 
-    def evaluation(self, log_id: str) -> SessionEvaluation:
-        """Show how one question was judged: every attempt, every evaluator, every dimension."""
-        return self._call(research_verbs.EVALUATION, log_id=log_id)
-
     def sessions(self, *, limit: int = 50, cursor: str | None = None, **filters: Any) -> SessionPage:
         """One page of answered questions, newest first; filters are fields of `ResearchFilter`."""
         return self._call(research_verbs.LIST, limit=limit, cursor=cursor, **filters)
-
-    def aggregates(self, **filters: Any) -> Aggregates:
-        """Return what answered questions add up to; filters are fields of `ResearchFilter`."""
-        return self._call(analysis_verbs.AGGREGATE, **filters)
-
-    def patterns(self, **filters: Any) -> Patterns:
-        """Return what low scores have in common; filters are fields of `ResearchFilter`."""
-        return self._call(analysis_verbs.PATTERNS, **filters)
 
     def analyze(
         self,
@@ -482,63 +456,6 @@ class Research:
             model=model,
             **filters,
         )
-
-    def prompts(self) -> PromptList:
-        """Return every prompt with the version in use."""
-        return self._call(prompt_verbs.LIST)
-
-    def prompt(self, prompt_id: str, version: int | None = None) -> PromptVersion:
-        """Return one version of a prompt; without a number the one in use."""
-        return self._call(prompt_verbs.SHOW, prompt_id=prompt_id, version=version)
-
-    def prompt_versions(self, prompt_id: str) -> PromptVersions:
-        """Return every version of a prompt, the newest first; version 0 came with Assay."""
-        return self._call(prompt_verbs.VERSIONS, prompt_id=prompt_id)
-
-    def write_prompt(
-        self,
-        prompt_id: str,
-        text: str | None = None,
-        *,
-        sentence: str | None = None,
-        note: str = "",
-        active: bool = True,
-    ) -> PromptVersion:
-        """Write a new version of a prompt: a whole text, or the one in use with a `sentence` more.
-
-        With `active=False` it is kept without being used yet.
-        """
-        return self._call(
-            prompt_verbs.WRITE, prompt_id=prompt_id, text=text, sentence=sentence, note=note, active=active
-        )
-
-    def use_prompt(self, prompt_id: str, version: int) -> PromptVersion:
-        """Use a version from now on; 0 is the one that came with Assay."""
-        return self._call(prompt_verbs.USE, prompt_id=prompt_id, version=version)
-
-    def roll_back_prompt(self, prompt_id: str) -> PromptVersion:
-        """Go back to the version before the one in use."""
-        return self._call(prompt_verbs.ROLL_BACK, prompt_id=prompt_id)
-
-    def split_prompt(self, prompt_id: str, version: int) -> SplitStanding:
-        """Ask half of the questions with another version than the one in use, from now on."""
-        return self._call(prompt_verbs.SPLIT, prompt_id=prompt_id, version=version)
-
-    def prompt_split(self, prompt_id: str) -> SplitStanding:
-        """Return how the split of a prompt stands; raises `NothingMeasured` when there never was one."""
-        return self._call(prompt_verbs.SHOW_SPLIT, prompt_id=prompt_id)
-
-    def end_prompt_split(self, prompt_id: str) -> SplitStanding:
-        """Ask all questions with the version in use again."""
-        return self._call(prompt_verbs.END_SPLIT, prompt_id=prompt_id)
-
-    def diff_prompt(self, prompt_id: str, first: int, second: int | None = None) -> PromptDiff:
-        """Return what changed between two versions, line by line; without a second, up to the one in use."""
-        return self._call(prompt_verbs.DIFF, prompt_id=prompt_id, first=first, second=second)
-
-    def compare_prompt(self, prompt_id: str, first: int, second: int | None = None) -> PromptComparison:
-        """Compare what sessions came to under two versions; without a second, with the one in use."""
-        return self._call(prompt_verbs.COMPARE, prompt_id=prompt_id, first=first, second=second)
 
     def _call(
         self, verb: Verb[Any, Result], listen: Callable[[StageEvent], None] | None = None, /, **given: Any

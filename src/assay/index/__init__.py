@@ -14,6 +14,8 @@
 - `status`: counts for `index status` and health, and the recall of the vectors.
 - `lexical`: the words of passages (tantivy).
 - `vectors`: the vectors of passages (usearch).
+- `graphs`: makes the graph of vectors, in memory or by a program of its own.
+- `graph_program`: that program.
 - `codes`: one bit for each dimension of a vector, for many millions of them.
 - `native`: loads usearch so that it can live beside the embedder's runtime.
 - `columns`: facts about memories, for filters and for ranking.

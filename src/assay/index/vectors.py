@@ -7,14 +7,10 @@ by comparing exactly those.
 
 from __future__ import annotations
 
-import errno
-import os
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +19,7 @@ import numpy as np
 from assay.index import scoring
 from assay.index.codes import Columns, VectorCodes, count_columns, make_codes
 from assay.index.columns import Mask, Whole
+from assay.index.graphs import GraphInFile, GraphInMemory, GrowingGraph, open_graph
 from assay.index.native import Index
 from assay.index.options import IndexOptions
 from assay.index.scoring import Halves, Query, Scores
@@ -31,11 +28,8 @@ from assay.index.shared_files import append_rows, grow_table, map_rows, map_tabl
 _MOST = 4_096
 """The most results taken from a graph; beyond that, an exact scan is cheaper."""
 _SPARE = 50
-NICENESS = 5
-"""How far the thread that grows a graph steps back."""
-_THREADS = 8
-"""Threads that add to a graph that has to be there soon, each an equal part. The first needs the interpreter
-lock at every vector and may wait milliseconds for it beside busy threads; the others never need it."""
+_THREADS = 4
+"""Threads that add to a graph that has to be there soon."""
 _PAGES_WAITING = 4
 """Pages of vectors that may wait for the graph."""
 
@@ -121,8 +115,7 @@ class VectorBase:
 class VectorBuilder:
     """Takes vectors in the order of places and makes them a `VectorBase`, in files or in memory.
 
-    The graph grows in a thread of its own, which needs the interpreter for a moment at each vector only: words are
-    analysed meanwhile, and beside threads that are busy it takes its time.
+    The graph takes them in a thread of its own: words are analysed meanwhile.
     """
 
     def __init__(self, folder: Path | None, *, count: int, dimension: int, options: IndexOptions) -> None:
@@ -132,11 +125,10 @@ class VectorBuilder:
         self._places = np.zeros(count, np.int64)
         self._filled = 0
         has_graph = options.exact_below < count <= options.graph_below
-        self._graph = _new_graph(dimension, options) if has_graph else None
+        self._graph = _begin_graph(folder, dimension, options) if has_graph else None
         has_codes = count > max(options.exact_below, options.graph_below)
         self._codes = _new_codes(folder, (count_columns(dimension), count)) if has_codes else None
-        # One thread: the same vectors in the same order make the same graph.
-        self._growing = ThreadPoolExecutor(1, thread_name_prefix="assay-index-graph", initializer=_step_back)
+        self._growing = ThreadPoolExecutor(1, thread_name_prefix="assay-index-graph")
         self._pages: deque[Future[None]] = deque()
 
     def add(self, places: Whole, vectors: Halves) -> None:
@@ -148,7 +140,7 @@ class VectorBuilder:
         if self._codes is not None:
             self._codes[:, begin:end] = make_codes(vectors)
         if self._graph is not None and end > begin:
-            self._pages.append(self._growing.submit(_grow, self._graph, begin, vectors))
+            self._pages.append(self._growing.submit(self._graph.add, vectors))
             while len(self._pages) > _PAGES_WAITING:
                 self._pages.popleft().result()
 
@@ -156,21 +148,22 @@ class VectorBuilder:
         """Write everything."""
         while self._pages:
             self._pages.popleft().result()
-        self.give_up()
+        self._growing.shutdown()
+        graph = None if self._graph is None else self._graph.finish(lambda: None)
         if self._folder is not None:
             if isinstance(self._matrix, np.memmap):
                 self._matrix.flush()
             if isinstance(self._codes, np.memmap):
                 self._codes.flush()
             np.save(self._folder / PLACES, self._places)
-            if self._graph is not None:
-                self._graph.save(str(self._folder / GRAPH))
         codes = None if self._codes is None else VectorCodes(self._codes)
-        return VectorBase(self._matrix, self._places, self._graph, options=self._options, codes=codes)
+        return VectorBase(self._matrix, self._places, graph, options=self._options, codes=codes)
 
     def give_up(self) -> None:
-        """Let the thread go."""
+        """Let the thread go, and what makes the graph."""
         self._growing.shutdown(cancel_futures=True)
+        if self._graph is not None:
+            self._graph.give_up()
 
 
 def can_grow(base: VectorBase, added: int, options: IndexOptions) -> bool:
@@ -208,13 +201,22 @@ def grow_vectors(
         added = make_codes(fresh) if len(fresh) else base.codes.columns[:, :0]
         grow_table(source / CODES, folder / CODES, base.codes.columns, added)
     if base.kind == "hnsw":
-        graph = _copy_graph(source / GRAPH, options)
-        with ThreadPoolExecutor(1, thread_name_prefix="assay-index-graph", initializer=_step_back) as growing:
-            for begin in range(0, len(fresh), options.page):
-                go_on()
-                page = fresh[begin : begin + options.page]
-                growing.submit(_grow, graph, old + begin, page, _THREADS).result()
-        graph.save(str(folder / GRAPH))
+        _grow_graph(
+            GraphInFile(folder / GRAPH, base.matrix.shape[1], options, source=source / GRAPH, threads=_THREADS),
+            fresh,
+            page=options.page,
+            go_on=go_on,
+        )
+
+
+def _grow_graph(graph: GrowingGraph, fresh: Halves, *, page: int, go_on: Callable[[], None]) -> None:
+    try:
+        for begin in range(0, len(fresh), page):
+            go_on()
+            graph.add(fresh[begin : begin + page])
+        graph.finish(go_on)
+    finally:
+        graph.give_up()
 
 
 MATRIX, PLACES, GRAPH, CODES = "vectors.npy", "vector_places.npy", "graph.usearch", "codes.npy"
@@ -225,7 +227,7 @@ def open_vectors(folder: Path, *, options: IndexOptions) -> VectorBase:
     # As plain arrays: a memmap makes a new memmap of everything that is taken from it.
     places = np.asarray(np.load(folder / PLACES, mmap_mode="c"))
     matrix: Halves = map_rows(folder / MATRIX, len(places)).astype(np.float16, copy=False)
-    graph = Index.restore(str(folder / GRAPH), view=True) if (folder / GRAPH).exists() else None
+    graph = open_graph(folder / GRAPH) if (folder / GRAPH).exists() else None
     codes = VectorCodes(map_table(folder / CODES, len(places))) if (folder / CODES).exists() else None
     return VectorBase(matrix, places, graph, options=options, codes=codes)
 
@@ -245,34 +247,5 @@ def _new_matrix(folder: Path | None, shape: tuple[int, int]) -> Halves:
     return np.lib.format.open_memmap(folder / MATRIX, mode="w+", dtype=np.float16, shape=shape)
 
 
-def _new_graph(dimension: int, options: IndexOptions) -> Index:
-    return Index(
-        ndim=dimension,
-        metric="ip",
-        dtype="i8",
-        connectivity=options.connectivity,
-        expansion_add=options.expansion_build,
-        expansion_search=options.expansion_search,
-    )
-
-
-def _copy_graph(path: Path, options: IndexOptions) -> Index:
-    """Load a graph so that it can grow; its file does not hold the settings for that."""
-    graph = Index.restore(str(path), view=False)
-    if graph is None:
-        raise OSError(errno.EIO, "the graph cannot be read", str(path))
-    graph.expansion_add = options.expansion_build  # type: ignore[misc]  # its setter has no type
-    return graph
-
-
-def _step_back() -> None:
-    """Give searches priority: building a graph takes seconds of a core and is not urgent."""
-    if sys.platform == "linux":
-        # There a thread has a niceness of its own.
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
-
-
-def _grow(graph: Index, begin: int, vectors: Halves, threads: int = 1) -> None:
-    keys = np.arange(begin, begin + len(vectors), dtype=np.uint64)
-    graph.add(keys, vectors.astype(np.float32), threads=threads)
+def _begin_graph(folder: Path | None, dimension: int, options: IndexOptions) -> GrowingGraph:
+    return GraphInMemory(dimension, options) if folder is None else GraphInFile(folder / GRAPH, dimension, options)
