@@ -1,4 +1,4 @@
-"""Graphs in files are made by a program of their own: the same graph, its faults told, and nothing left when it is ended."""
+"""Graphs in files are made by a program of their own: the same graph, faults told, nothing left when it is ended."""
 
 from __future__ import annotations
 
