@@ -13,7 +13,8 @@ that of the processor, which other programs on the machine hardly change; beside
 is that of the process, with some 100 MB of it Python and libraries. The exponent is the slope of a line through the
 logarithms of the three largest sizes, by least squares: 1 is linear. A size that was not measured has no value and no
 place on the chart. With `--folder` the store is kept there, and a later call with the same sizes searches and saves in
-it again without taking the notes in.
+it again without taking the notes in. `--folding` also folds saves into the index at each size, and prints the longest
+search beside that.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ import resource
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import closing
+from itertools import chain, count, takewhile
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
@@ -54,7 +56,7 @@ from bench.run import made
 
 STORE = (1_000, 10_000, 100_000)
 CASES = (1_000, 10_000, 100_000)
-SEARCHES, SAVES = 40, 20
+SEARCHES, SAVES, FOLDED = 40, 20, 100
 DIMENSION = 384
 WORDS = 20_000
 """Different words of the notes; how often each comes follows Zipf, as in real text."""
@@ -76,6 +78,8 @@ class Measured(NamedTuple):
     load: float
     disk_mb: float | None = None
     """Of a store: database and indexes."""
+    p95_ms: float | None = None
+    """Of calls, by the clock."""
 
 
 # --- A store of notes ---
@@ -119,9 +123,9 @@ def _write_notes(path: Path, first: int, last: int) -> None:
 
 
 def measure_store(
-    folder: Path, sizes: Sequence[int], *, searches: int = SEARCHES, saves: int = SAVES
+    folder: Path, sizes: Sequence[int], *, searches: int = SEARCHES, saves: int = SAVES, folding: bool = False
 ) -> Iterator[Measured]:
-    """Let one store grow, and search and save at each size.
+    """Let one store grow, and search and save at each size; with `folding`, print how long searches wait for that.
 
     A store that a call before has left in the folder goes on from its size, and `ingest` is not measured there again.
     """
@@ -138,6 +142,8 @@ def measure_store(
             numbers = range(reached.saved, reached.saved + saves)
             yield _measure_calls("save", size, [_save(engine, size, number) for number in numbers])
             reached = reached._replace(saved=numbers.stop)
+            if folding:
+                reached = reached._replace(saved=_fold(engine, size, reached.saved))
             record.write_text(json.dumps(reached), encoding="utf-8")
 
 
@@ -170,6 +176,28 @@ def _busy_with_programs() -> float:
     return used.user + used.system + used.children_user + used.children_system
 
 
+def _fold(engine: Engine, size: int, saved: int) -> int:
+    """Save and fold that in beside searches; return how many notes were saved one by one by then."""
+    for number in range(saved, saved + FOLDED):
+        _save(engine, size, number)()
+    alone = [_time(_search(engine, number)) for number in range(SEARCHES)]
+    with ThreadPoolExecutor(1) as pool:
+        folding = pool.submit(engine.indexes.compact, SCOPE, whole=False)
+        beside = [_time(_search(engine, number)) for number in takewhile(lambda _: not folding.done(), count())]
+        seconds = folding.result().seconds
+    waits = f"without {max(alone) * 1e3:.0f} ms, beside {max(beside, default=0.0) * 1e3:.0f} ms"
+    print(
+        f"folding {FOLDED} saves in at {size:,}: {seconds:.1f} s; the longest search by the clock: {waits}", flush=True
+    )
+    return saved + FOLDED
+
+
+def _time(call: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
+
+
 def _disk_mb(folder: Path) -> float:
     kept = [folder / "growing.db", folder / "growing.db-wal", *(folder / "growing.db-index").rglob("*")]
     return sum(path.stat().st_size for path in kept if path.is_file()) / 1e6
@@ -195,7 +223,8 @@ def _measure_calls(verb: str, size: int, calls: Sequence[Callable[[], object]]) 
         times.append((time.process_time() - worked, time.perf_counter() - began))
     warm = times[len(times) // 4 :]
     busy, wall = (median(pair[part] for pair in warm) for part in (0, 1))
-    return Measured(verb, size, busy, wall, _resident_mb(), os.getloadavg()[0])
+    p95_ms = float(np.percentile([wall for _, wall in warm], 95)) * 1e3
+    return Measured(verb, size, busy, wall, _resident_mb(), os.getloadavg()[0], p95_ms=p95_ms)
 
 
 # --- Cases of a stub system ---
@@ -316,6 +345,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--no-verdicts", action="store_true", help="leave compare and gate out")
     parser.add_argument("--from", dest="read", type=Path, action="append", default=[], help="figures of earlier runs")
     parser.add_argument("--folder", type=Path, help="keep the store here, and go on from one that is there")
+    parser.add_argument("--searches", type=int, default=SEARCHES, help="at each size; the first quarter is not counted")
+    parser.add_argument("--folding", action="store_true", help="print the longest search beside folding")
     parser.add_argument("--json", type=Path, help="write the figures here")
     parser.add_argument("--chart", type=Path, help="write the chart here, as SVG")
     asked = parser.parse_args(arguments)
@@ -324,20 +355,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sizes = _sizes(asked.store), _sizes(asked.cases)
         folder = asked.folder or Path(name)
         folder.mkdir(parents=True, exist_ok=True)
-        for measured in _measure(folder, *sizes, verdicts=not asked.no_verdicts):
-            print(f"{measured.verb} {measured.size:,}: {_format_cell(measured)}, load {measured.load:.1f}", flush=True)
+        store, cases = sizes
+        measures = chain(
+            measure_store(folder, store, searches=asked.searches, folding=asked.folding) if store else (),
+            measure_cases(folder, cases, verdicts=not asked.no_verdicts),
+        )
+        for measured in measures:
+            p95 = "" if measured.p95_ms is None else f", p95 {measured.p95_ms:.1f} ms by the clock"
+            cell = f"{_format_cell(measured)}{p95}"
+            print(f"{measured.verb} {measured.size:,}: {cell}, load {measured.load:.1f}", flush=True)
             found.append(measured)
             if asked.json:
                 asked.json.write_text(json.dumps([row._asdict() for row in found], indent=1), encoding="utf-8")
     print("\n".join(("", *write_table(found))))
     if asked.chart:
         asked.chart.write_text(draw_chart(list(_curves(found))), encoding="utf-8")
-
-
-def _measure(folder: Path, store: Sequence[int], cases: Sequence[int], *, verdicts: bool) -> Iterator[Measured]:
-    if store:
-        yield from measure_store(folder, store)
-    yield from measure_cases(folder, cases, verdicts=verdicts)
 
 
 def _curves(found: Sequence[Measured]) -> Iterator[Curve]:

@@ -47,6 +47,14 @@ def test_a_store_grows_and_two_runs_are_compared(tmp_path: Path) -> None:
     assert all(measured.busy_s > 0.0 and measured.memory_mb > 10.0 for measured in found)
 
 
+def test_folding_is_measured_where_it_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = list(measure_store(tmp_path, [5], searches=3, saves=3, folding=True))
+    assert "folding 100 saves in at 5: " in capsys.readouterr().out
+    assert [measured.p95_ms is None for measured in found] == [True, False, False]
+    list(measure_store(tmp_path, [5], searches=3, saves=3))
+    assert capsys.readouterr().out == ""
+
+
 def test_a_store_that_was_kept_is_not_filled_again(tmp_path: Path) -> None:
     before = list(measure_store(tmp_path, [5], searches=3, saves=3))
     after = list(measure_store(tmp_path, [5, 8], searches=3, saves=3))
