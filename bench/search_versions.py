@@ -4,8 +4,9 @@
         [--mode focused] [--times-only]
     python -m bench.search_versions --old DIR --bundled
 
-`--old` is another checkout; only its `src` is used. Each version runs in a process of its own, and both are asked the
-same question one after the other, so that a busy machine treats them alike. Query vectors are made before the time
+`--old` is another checkout, used with its own environment (`.venv`) if it has one: its dependencies are a part of it.
+Each version runs in a process of its own, and both are asked the same question one after the other, so that a busy
+machine treats them alike. Query vectors are made before the time
 begins: hashes of words, or with `--vectors` those of the bundled model, kept in that folder. Every answer is compared
 as JSON, byte for byte, with its explanation and with what the query log gets; ids of queries, times and what depends on
 times are left out. Both versions hash strings alike (`PYTHONHASHSEED`), since sums over sets depend on it.
