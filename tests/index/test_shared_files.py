@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from tests.index.writing import save
 
 from assay.index.shared_files import (
     append_rows,
+    forget_pages,
     grow_table,
     map_rows,
     map_table,
@@ -68,6 +70,30 @@ def test_touching_pages_reads_columns_of_any_size() -> None:
 
 
 @pytest.mark.parametrize("home", ["sqlite"], indirect=True)
+@pytest.mark.skipif(sys.platform != "linux", reason="only there a process can look at its mappings")
+def test_pages_that_are_forgotten_are_unmapped_and_can_be_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "rows.npy"
+    rows = np.arange(3 * 10**6, dtype=np.float32).reshape(-1, 3)
+    np.save(path, rows)
+    mapped = map_rows(path, len(rows))
+    assert np.array_equal(mapped, rows)
+    assert _mapped_kilobytes(path) > 10_000
+    forget_pages(mapped[5:, 1:])
+    assert _mapped_kilobytes(path) == 0
+    assert np.array_equal(mapped, rows)
+    forget_pages(rows)
+
+
+def _mapped_kilobytes(path: Path) -> int:
+    """How much of a file this process has mapped."""
+    lines = iter(Path("/proc/self/smaps").read_text(encoding="utf-8").splitlines())
+    found = 0
+    for line in lines:
+        if line.endswith(str(path)):
+            found += int(next(told for told in lines if told.startswith("Rss:")).split()[1])
+    return found
+
+
 def test_a_fold_that_was_killed_after_it_added_vectors_harms_nothing(
     store: Store, scope: Scope, open_indexes: Opening
 ) -> None:

@@ -109,7 +109,7 @@ class Row(IntEnum):
     TOKENS = 5
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, weakref_slot=True)
 class Base:
     """One generation."""
 

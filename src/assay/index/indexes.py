@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import atexit
-import mmap
 import shutil
 import threading
 import weakref
@@ -29,6 +28,7 @@ from assay.index.building import BuildPlan, Progress, Stopped, build, grow, grow
 from assay.index.kept_tables import KeptTables
 from assay.index.native import give_back
 from assay.index.options import Folded, IndexOptions, IndexStatus, Recall
+from assay.index.shared_files import forget_pages
 from assay.index.state import Follower, State
 from assay.index.status import count_memories, count_vectors, measure_recall, name_vector_kind
 from assay.index.tail import Reader
@@ -60,7 +60,7 @@ class Home(NamedTuple):
 
 
 SLOW_TO_FREE = 500_000
-"""Passages from which on deleting a base waits for the searches that use it."""
+"""Passages from which on letting a base go, and deleting it, waits for the searches that use it."""
 SWEEP_PATIENCE_S = 10.0
 """How long it waits."""
 
@@ -125,23 +125,17 @@ class TenantIndex:
         if base is None:
             with self._home.store.reading(self._home.scope) as work:
                 base = self._build_base(work, self._model(work), self._home.generations, progress)
-        released = threading.Event()
-        watch = None if self._state is None else _watch_mapping(self._state.base, released)
+        last = None if self._state is None else _LastBase(self._state.base)
         self.adopt(base)
-        self._sweep(base, None if watch is None else released)
+        if last is not None and base.count >= SLOW_TO_FREE:
+            last.let_go(SWEEP_PATIENCE_S)
+        self._sweep(base)
         return base
 
-    def _sweep(self, base: Base, released: threading.Event | None = None) -> None:
-        """Delete the files of older bases, once no search has the last one mapped.
-
-        Whoever lets a deleted file go last gives its pages back: of ten million vectors that takes seconds, which must
-        not be those of a search.
-        """
-        if self._home.generations is None or base.folder is None:
-            return
-        if released is not None and base.count >= SLOW_TO_FREE:
-            released.wait(SWEEP_PATIENCE_S)
-        self._home.generations.sweep(keep=base.folder.name)
+    def _sweep(self, base: Base) -> None:
+        """Delete the files of older bases."""
+        if self._home.generations is not None and base.folder is not None:
+            self._home.generations.sweep(keep=base.folder.name)
 
     def adopt(self, base: Base) -> None:
         """Go on from another base, unless the past was rewritten meanwhile."""
@@ -302,15 +296,29 @@ class TenantIndex:
         return Reader(work, model=model, title_repeats=options.title_repeats, page=options.page)
 
 
-def _watch_mapping(base: Base, released: threading.Event) -> weakref.ref[mmap.mmap] | None:
-    """Have an event set when nobody has the vectors of a base mapped any more; None when they are not.
+class _LastBase:
+    """What a base consists of, held by whoever made the next one until no search uses it any more.
 
-    The caller keeps what is returned: a weak reference that is gone tells nobody.
+    Whoever is the last to let it go unmaps it, and gives the pages back of files that were deleted: of ten million
+    passages that takes a third of a second or more, which must not be that of a search.
     """
-    held: object = None if base.vectors is None else base.vectors.matrix
-    while isinstance(held, np.ndarray):
-        held = held.base
-    return weakref.ref(held, lambda _: released.set()) if isinstance(held, mmap.mmap) else None
+
+    def __init__(self, base: Base) -> None:
+        vectors = base.vectors
+        of_vectors = () if vectors is None else (vectors.matrix, vectors.places)
+        codes = () if vectors is None or vectors.codes is None else (vectors.codes.columns,)
+        self._arrays = [base.memories, base.passages, *of_vectors, *codes]
+        self._words = base.lexical
+        self._unused = threading.Event()
+        self._watch = weakref.ref(base, lambda _: self._unused.set())
+
+    def let_go(self, patience_s: float) -> None:
+        """Wait for the searches that use it, and unmap it."""
+        if self._unused.wait(patience_s):
+            for array in self._arrays:
+                forget_pages(array)
+        self._arrays.clear()
+        self._words = None
 
 
 def _follower_of(base: Base) -> Follower:

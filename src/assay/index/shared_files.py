@@ -9,8 +9,10 @@ same file under a link of its own, and what a killed process added is overwritte
 
 from __future__ import annotations
 
+import mmap
 import os
 import shutil
+import time
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -21,6 +23,9 @@ from assay.index.columns import Whole
 
 _PER_PAGE = 512
 """Whole numbers in a page of memory."""
+_FORGOTTEN_AT_ONCE = 16 * 2**20
+"""Bytes; they take about a millisecond."""
+_PAUSE_S = 0.001
 
 
 def share_file(source: Path, target: Path) -> None:
@@ -128,3 +133,19 @@ def map_table(path: Path, count: int) -> NDArray[Any]:
 def touch_pages(*columns: Whole | NDArray[np.uint64]) -> int:
     """Read a number of every page, so that the first search need not wait for them; return a sum of no meaning."""
     return sum(int(np.add.reduce(column[::_PER_PAGE].view(np.int64))) for column in columns)
+
+
+def forget_pages(array: NDArray[Any]) -> None:
+    """Undo what reading a mapped array has mapped, piece by piece; whoever reads it again maps it again.
+
+    To unmap gigabytes at once takes a third of a second, in which no thread gets memory from the system. Nothing where
+    the system cannot, and for what is not mapped.
+    """
+    held: object = array
+    while isinstance(held, np.ndarray):
+        held = held.base
+    if isinstance(held, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        for begin in range(0, len(held), _FORGOTTEN_AT_ONCE):
+            held.madvise(mmap.MADV_DONTNEED, begin, min(_FORGOTTEN_AT_ONCE, len(held) - begin))
+            # The call keeps the interpreter lock; others would wait for it five milliseconds at a time.
+            time.sleep(_PAUSE_S)
