@@ -65,11 +65,6 @@ def test_a_file_that_is_not_there_is_not_shared(tmp_path: Path) -> None:
         share_file(tmp_path / "nothing", tmp_path / "new")
 
 
-def test_touching_pages_reads_columns_of_any_size() -> None:
-    assert touch_pages(np.arange(1_200), np.ones(3, np.uint64), np.zeros(0, np.int64)) == 512 + 1_024 + 1
-
-
-@pytest.mark.parametrize("home", ["sqlite"], indirect=True)
 @pytest.mark.skipif(sys.platform != "linux", reason="only there a process can look at its mappings")
 def test_pages_that_are_forgotten_are_unmapped_and_can_be_read_again(tmp_path: Path) -> None:
     path = tmp_path / "rows.npy"
@@ -94,6 +89,11 @@ def _mapped_kilobytes(path: Path) -> int:
     return found
 
 
+def test_touching_pages_reads_columns_of_any_size() -> None:
+    assert touch_pages(np.arange(1_200), np.ones(3, np.uint64), np.zeros(0, np.int64)) == 512 + 1_024 + 1
+
+
+@pytest.mark.parametrize("home", ["sqlite"], indirect=True)
 def test_a_fold_that_was_killed_after_it_added_vectors_harms_nothing(
     store: Store, scope: Scope, open_indexes: Opening
 ) -> None:

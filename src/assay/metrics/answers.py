@@ -17,7 +17,7 @@ from itertools import accumulate, groupby
 from typing import NamedTuple
 
 from assay.metrics import outcomes
-from assay.metrics.catalog import Better, Cutoff, FromCase, FromRun, MetricEntry, Parameter, register
+from assay.metrics.catalog import Better, FromCase, FromRun, MetricEntry, Parameter, register
 from assay.metrics.inputs import CaseView, RunFacts
 from assay.metrics.reference_text import MATCH_SHARE, content_words, has_reference, numbers
 from assay.metrics.spec import MetricSpec
@@ -314,10 +314,7 @@ ENTRIES = (
         family="answers",
         summary="Are all claims of the answer supported by the context it was given?",
         formula="the judge's score: 5 all claims supported and cited, 3 some, 1 contradicts the context, 0 unrelated",
-        lowest=0,
         highest=HIGHEST_SCORE,
-        better=Better.HIGHER,
-        cutoff=Cutoff.NONE,
         citation=f"{_CORE}, section 6.",
         disagreement="Ragas' faithfulness is a share of supported claims from 0 to 1; here a judge gives 0 to 5, and 5"
         " also needs citations for all major claims. A score off the scale is judge_failed, never clipped.",
@@ -330,10 +327,7 @@ ENTRIES = (
         family="answers",
         summary="Does the answer address the question rightly?",
         formula="the judge's score: 5 fully correct and complete, 3 partially, 0 completely wrong",
-        lowest=0,
         highest=HIGHEST_SCORE,
-        better=Better.HIGHER,
-        cutoff=Cutoff.NONE,
         citation=f"{_CORE}, section 7.",
         disagreement="Elsewhere 0/1 exact match or token F1 against a reference answer.",
         example="Verdicts 5 and 2, and one abstention, which is counted beside them: mean 3.5",
@@ -345,10 +339,6 @@ ENTRIES = (
         family="answers",
         summary="Of the questions without an answer: how many did the system decline?",
         formula="abstained / unanswerable; answerable questions do not enter",
-        lowest=0,
-        highest=1,
-        better=Better.HIGHER,
-        cutoff=Cutoff.NONE,
         citation=f"{_CORE}, section 8.",
         disagreement="Others average over all questions, counting an answered answerable one as right; that hides"
         " hallucination behind easy questions.",
@@ -361,10 +351,7 @@ ENTRIES = (
         family="answers",
         summary="Of the questions without an answer: how many were answered anyway?",
         formula="1 - abstention_accuracy",
-        lowest=0,
-        highest=1,
         better=Better.LOWER,
-        cutoff=Cutoff.NONE,
         citation=f"{_CORE}, section 9.",
         disagreement="Also used for the share of unsupported claims in an answer; that is groundedness here.",
         example="Four unanswerable questions, three declined: 0.25",
@@ -376,10 +363,6 @@ ENTRIES = (
         family="answers",
         summary="Of the abstentions: how many were right?",
         formula="abstained and unanswerable / abstained",
-        lowest=0,
-        highest=1,
-        better=Better.HIGHER,
-        cutoff=Cutoff.NONE,
         citation=_SELECTIVE,
         disagreement="An abstention because retrieval failed on an answerable question counts as wrong.",
         example="Five abstentions, three of them on unanswerable questions: 0.6",
@@ -391,10 +374,6 @@ ENTRIES = (
         family="answers",
         summary="Of the unanswerable questions: how many did the system decline?",
         formula="abstained and unanswerable / unanswerable",
-        lowest=0,
-        highest=1,
-        better=Better.HIGHER,
-        cutoff=Cutoff.NONE,
         citation=_SELECTIVE,
         disagreement="The same number as abstention_accuracy, under the name that goes with abstention_precision.",
         example="Four unanswerable questions, three declined: 0.75",
@@ -406,10 +385,6 @@ ENTRIES = (
         family="answers",
         summary="Of the answerable questions: how many did the system answer?",
         formula="answered and answerable / answerable; questions without an answer do not enter",
-        lowest=0,
-        highest=1,
-        better=Better.HIGHER,
-        cutoff=Cutoff.NONE,
         citation=_SELECTIVE,
         disagreement="Often called coverage, and then counted over all questions, so that answering what has no answer"
         " raises it.",
@@ -422,10 +397,7 @@ ENTRIES = (
         family="answers",
         summary="Of the answerable questions: how many did the system decline?",
         formula="1 - answer_rate",
-        lowest=0,
-        highest=1,
         better=Better.LOWER,
-        cutoff=Cutoff.NONE,
         citation=_SELECTIVE,
         disagreement="Others show only how many unanswerable questions are declined; a system that declines everything"
         " then looks perfect.",
@@ -438,10 +410,6 @@ ENTRIES = (
         summary="How many answers hold the numbers and the words of the reference answer?",
         formula="1 if the answer has every number of the reference answer and at least `share` of its terms (numbers"
         " and content words), else 0; `over` says which questions count",
-        lowest=0,
-        highest=1,
-        better=Better.HIGHER,
-        cutoff=Cutoff.NONE,
         parameters=(_OVER, _SHARE),
         citation="P. Rajpurkar et al., SQuAD: 100,000+ questions for machine comprehension of text, EMNLP 2016, whose"
         " token overlap it simplifies.",
@@ -458,10 +426,6 @@ ENTRIES = (
         family="answers",
         summary="Of the answers that were given: how many are right?",
         formula="answers with correctness >= level / answers; an answer to an unanswerable question is wrong",
-        lowest=0,
-        highest=1,
-        better=Better.HIGHER,
-        cutoff=Cutoff.NONE,
         parameters=(_LEVEL,),
         citation=_SELECTIVE,
         disagreement="Some leave unanswerable questions out; then a system gains nothing by declining them.",
@@ -473,10 +437,7 @@ ENTRIES = (
         family="answers",
         summary="How wrong are the answers on average as less and less sure ones are let through?",
         formula="mean over i of (wrong among the i surest answers / i); ties in confidence share their mean error",
-        lowest=0,
-        highest=1,
         better=Better.LOWER,
-        cutoff=Cutoff.NONE,
         parameters=(_LEVEL, _RIGHT),
         citation="Y. Geifman, G. Uziel and R. El-Yaniv, Bias-reduced uncertainty estimation, ICLR 2019.",
         disagreement="Some integrate by trapezoid or subtract the best possible area (E-AURC); ties are often broken by"
@@ -489,10 +450,6 @@ ENTRIES = (
         family="answers",
         summary="How many of the answer's claims point to one of its references?",
         formula="claims with at least one citation that exists / claims",
-        lowest=0,
-        highest=1,
-        better=Better.HIGHER,
-        cutoff=Cutoff.NONE,
         citation=f"{_CORE}, section 6; T. Gao et al., Enabling large language models to generate text with citations,"
         " EMNLP 2023.",
         disagreement="ALCE's citation recall also asks whether the cited passage entails the claim; that is"

@@ -123,12 +123,12 @@ class MetricFacts:
     family: str
     summary: str
     formula: str = ""
-    lowest: float | None
+    lowest: float | None = 0
     """None: unbounded below."""
-    highest: float | None
+    highest: float | None = 1
     """None: unbounded above."""
-    better: Better
-    cutoff: Cutoff
+    better: Better = Better.HIGHER
+    cutoff: Cutoff = Cutoff.NONE
     parameters: tuple[Parameter, ...] = ()
     citation: str = ""
     disagreement: str = ""

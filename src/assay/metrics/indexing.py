@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from assay.metrics import outcomes
-from assay.metrics.catalog import Better, Cutoff, FromRun, MetricEntry, Parameter, register
+from assay.metrics.catalog import Better, FromRun, MetricEntry, Parameter, register
 from assay.metrics.inputs import RunFacts, mean, percentile
 from assay.metrics.spec import MetricSpec
 from assay.records.evaluations import Outcome, Rate
@@ -191,10 +191,7 @@ ENTRIES = (
         family="indexing",
         summary="How many documents can search never find, because they have no chunk?",
         formula="documents with no chunk / documents",
-        lowest=0,
-        highest=1,
         better=Better.LOWER,
-        cutoff=Cutoff.NONE,
         parameters=(
             Parameter(
                 name="counting",
@@ -214,10 +211,7 @@ ENTRIES = (
         family="indexing",
         summary="How many chunks were made and not embedded?",
         formula="skipped chunks / attempted chunks",
-        lowest=0,
-        highest=1,
         better=Better.LOWER,
-        cutoff=Cutoff.NONE,
         parameters=(
             Parameter(
                 name="reason",
@@ -235,10 +229,8 @@ ENTRIES = (
         family="indexing",
         summary="How large are the chunks?",
         formula="min, mean, p95 or max of the tokens of the embedded chunks",
-        lowest=0,
         highest=None,
         better=Better.NEITHER,
-        cutoff=Cutoff.NONE,
         parameters=(
             Parameter(
                 name="stat",
@@ -260,7 +252,6 @@ ENTRIES = (
         lowest=1,
         highest=None,
         better=Better.LOWER,
-        cutoff=Cutoff.NONE,
         citation=_COVERAGE,
         disagreement="The document lists the versions; the number says at a glance whether they are mixed.",
         example="Nine documents with chunker v1 and one with v2: 2",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from assay.metrics import outcomes
-from assay.metrics.catalog import Better, Cutoff, FromCase, MetricEntry, register
+from assay.metrics.catalog import Better, FromCase, MetricEntry, register
 from assay.metrics.inputs import CaseView
 from assay.records.answers import NO_CLASSES, EquivalenceClasses
 from assay.records.evaluations import Cause, Outcome
@@ -57,10 +57,6 @@ ENTRIES = (
         family="agent memory",
         summary="Of everything that was returned, how much is relevant?",
         formula="relevant documents returned / documents returned; 0 if something is relevant and nothing was returned",
-        lowest=0,
-        highest=1,
-        better=Better.HIGHER,
-        cutoff=Cutoff.NONE,
         citation="PrecisionMemBench (retrieval precision), arXiv:2605.11325.",
         disagreement="precision@k divides by k and so cannot reward a shorter list. Where nothing is relevant, a list"
         " with anything in it scores 0, and an empty list has no value.",
@@ -72,10 +68,8 @@ ENTRIES = (
         family="agent memory",
         summary="How many tokens of text does the caller have to read?",
         formula="sum over returned passages of their characters / 4, each rounded up",
-        lowest=0,
         highest=None,
         better=Better.NEITHER,
-        cutoff=Cutoff.NONE,
         citation="Assay.",
         disagreement="An estimate that is the same for every system; a model's own tokenizer counts otherwise. Fewer"
         " tokens are better only where as much of what is relevant was returned.",

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from assay.metrics import outcomes
-from assay.metrics.catalog import Better, Cutoff, FromCases, MetricEntry, register
+from assay.metrics.catalog import FromCases, MetricEntry, register
 from assay.metrics.inputs import CaseView
 from assay.records.evaluations import Cause, Outcome
 
@@ -57,10 +57,6 @@ ENTRIES = (
         family="anchors",
         summary="Is the first chunk the one that the dataset expects?",
         formula="1 if the first chunk is the case's `top_1_chunk`, else 0",
-        lowest=0,
-        highest=1,
-        better=Better.HIGHER,
-        cutoff=Cutoff.NONE,
         citation="the RAG regression framework, the golden dataset (`top_1_chunk`).",
         disagreement="Some call success@1 so, which is content with any relevant document. A chunk is known by its"
         " number within the document: compare runs that cut documents alike.",
