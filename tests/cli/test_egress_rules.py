@@ -172,8 +172,16 @@ OPENING = {
 """Calls that open a connection or look up a name without any of the modules above."""
 STARTING = {"Popen", "check_call", "check_output", "create_subprocess_exec", "open_process", "run_process", "system"}
 """Calls that start another program; `subprocess.run` is told by its import."""
-MAY_START = {"storage/checkpoints/postgres.py", "storage/erasing.py", "systems/mcp_connection.py"}
-"""Programs of PostgreSQL, for a store that is there; an MCP server under test that the user names."""
+MAY_START = {
+    "index/graphs.py",
+    "storage/checkpoints/postgres.py",
+    "storage/erasing.py",
+    "systems/mcp_connection.py",
+}
+"""
+Assay's own program that makes graphs of vectors; programs of PostgreSQL, for a store that is there; an MCP server under
+test that the user names.
+"""
 
 
 def test_no_module_opens_connections_by_another_call() -> None:
