@@ -5,6 +5,8 @@ what they open for a run is in the time. One and two workers take turns, `ROUNDS
 
 - An HTTP system that takes 20 ms to answer, with one and two workers of one thread, and of 16 threads.
 - An ingest that is bound by embedding, into a new store each time.
+- The same texts through the model alone, in one process and in two, without Dask, store or caller: the cores share
+  memory, so that two processes are not twice as fast either. It is the limit of the line above.
 - Many cases of a stub system, one line each written by the driver, with the memory of the driver meanwhile.
 """
 
@@ -21,6 +23,9 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from multiprocessing import get_context
+from multiprocessing.queues import SimpleQueue
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 from reliability.dask_processes import Cluster
@@ -28,6 +33,7 @@ from reliability.runs import dataset
 from rich.console import Console
 from rich.table import Table
 
+from assay.embedding.bundled import load_bundled
 from assay.evaluation.running.files import case_line, seal_line
 from assay.evaluation.running.planning import RunOptions
 from assay.evaluation.running.runner import Running
@@ -104,8 +110,7 @@ def ingest(folder: Path, texts: int) -> dict[int, float]:
     notes = folder / "notes"
     notes.mkdir()
     for number in range(texts):
-        body = " ".join(WORDS[(number * step + step) % len(WORDS)] for step in range(1, 120))
-        (notes / f"note-{number}.md").write_text(f"# Note {number}\n\n{body} {number}\n", encoding="utf-8")
+        (notes / f"note-{number}.md").write_text(f"# Note {number}\n\n{_body(number)}\n", encoding="utf-8")
     places = iter(range(1000))
 
     def work(executor: Executor) -> float:
@@ -119,6 +124,42 @@ def ingest(folder: Path, texts: int) -> dict[int, float]:
             return time.perf_counter() - began
 
     return _by_turns(work, threads=1)
+
+
+def _body(number: int) -> str:
+    return " ".join([*(WORDS[(number * step + step) % len(WORDS)] for step in range(1, 120)), str(number)])
+
+
+def embed_alone(texts: int) -> dict[int, float]:
+    """Seconds to embed as many texts, by number of processes that do nothing else."""
+    best: dict[int, float] = {}
+    for _ in range(ROUNDS):
+        for count in (1, 2):
+            best[count] = min(best.get(count, 1e9), _side_by_side(texts, count))
+    return best
+
+
+def _side_by_side(texts: int, count: int) -> float:
+    """Seconds of the slowest process, from the moment when all have loaded the model."""
+    context = get_context("spawn")
+    begin, took = context.Barrier(count), context.SimpleQueue()
+    processes = [context.Process(target=_embed, args=(range(own, texts, count), begin, took)) for own in range(count)]
+    for process in processes:
+        process.start()
+    seconds: list[float] = [took.get() for _ in processes]
+    for process in processes:
+        process.join()
+    return max(seconds)
+
+
+def _embed(numbers: range, begin: Barrier, took: SimpleQueue[float]) -> None:
+    embedder = load_bundled(threads=1)
+    texts = [f"Note {number}\n\n{_body(number)}" for number in numbers]
+    embedder.embed(texts[:32])
+    begin.wait()
+    began = time.perf_counter()
+    embedder.embed(texts)
+    took.put(time.perf_counter() - began)
 
 
 # --- Many cases of a stub system ---
@@ -194,6 +235,7 @@ def main() -> None:
             (f"{chosen.cases} cases over HTTP, 1 thread", partial(ask_service, folder, chosen.cases, 1)),
             (f"{many} cases over HTTP, {THREADS} threads", partial(ask_service, folder, many, THREADS)),
             (f"ingest of {chosen.texts} notes", partial(ingest, folder, chosen.texts)),
+            ("the model alone, for the limit of this machine", partial(embed_alone, chosen.texts)),
         )
         for what, measure in () if chosen.only_million else kinds:
             seconds = measure()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from tests.memory.engines import engine_at, settings_of
 from tests.storage.homes import Home
 
+from assay.embedding.protocol import Progress, Vectors
 from assay.errors import MissingExtra, SettingError
 from assay.memory.engine import FOLD_FROM
 from assay.records import Channel, Draft, EdgeKind, SaveDecision, Scope, SearchRequest, make_draft
@@ -67,6 +69,32 @@ def test_an_embedder_is_loaded_by_what_needs_it_and_by_nothing_else(home: Home, 
         assert not engine.embedder.loaded
         assert engine.searcher.search(scope, SearchRequest(query="tea", channels=(Channel.VECTOR,))).hits
         assert engine.embedder.loaded
+
+
+class Elsewhere(HashedEmbedder):
+    """Embeds as workers do, and notes which threads asked for it."""
+
+    embeds_elsewhere = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked_by: set[str] = set()
+
+    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+        self.asked_by.add(threading.current_thread().name)
+        return super().embed(texts, progress=progress)
+
+
+def test_workers_that_embed_are_asked_by_other_threads_than_the_one_that_writes(
+    home: Home, scope: Scope, tmp_path: Path
+) -> None:
+    """Whatever wraps an embedder on its way into the engine has to tell that workers do its work."""
+    for number in range(3):
+        (tmp_path / f"note-{number}.md").write_text(f"# Note {number}\n\nA lamp by the ferry.\n", encoding="utf-8")
+    embedder = Elsewhere()
+    with open_engine(settings_of(home), embedder=embedder) as engine:
+        assert engine.ingester.ingest(scope, [tmp_path]).documents == 3
+    assert {name.partition("_")[0] for name in embedder.asked_by} == {"assay-prepare"}
 
 
 def test_without_an_embedder_saving_and_searching_go_on_by_words(home: Home, scope: Scope) -> None:

@@ -118,11 +118,21 @@ class CachedEmbedder(AroundEmbedder):
 
 
 class OnDemandEmbedder:
-    """Loads an embedder on first use. An error of loading is raised again on every use."""
+    """Loads an embedder on first use. An error of loading is raised again on every use.
 
-    def __init__(self, load: Callable[[], Embedder], *, profile: Callable[[Embedder], SimilarityProfile]) -> None:
+    `elsewhere` says whether other processes embed, which is asked before anything is loaded.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[], Embedder],
+        *,
+        profile: Callable[[Embedder], SimilarityProfile],
+        elsewhere: bool = False,
+    ) -> None:
         self._load = load
         self._profile = profile
+        self._elsewhere = elsewhere
         self._loaded: Embedder | None = None
         self._lock = threading.Lock()
 
@@ -130,6 +140,11 @@ class OnDemandEmbedder:
     def loaded(self) -> bool:
         """Whether it has been needed yet."""
         return self._loaded is not None
+
+    @property
+    def embeds_elsewhere(self) -> bool:
+        """Whether other processes embed."""
+        return self._elsewhere
 
     @property
     def model(self) -> str:

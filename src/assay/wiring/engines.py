@@ -103,12 +103,14 @@ def on_demand_embedder(settings: Settings, given: Embedder | None, *, run_once: 
     if given is None:
         # Now, and not when it is first asked: a search goes on without an embedder that cannot be loaded.
         settings.refuse_withheld(*_KEYS.get(settings.embedder, ()))
-    from assay.embedding.wrappers import OnDemandEmbedder  # noqa: PLC0415 - see the package's docstring
+    from assay.embedding.protocol import embeds_elsewhere  # noqa: PLC0415 - see the package's docstring
+    from assay.embedding.wrappers import OnDemandEmbedder  # noqa: PLC0415 - the same
 
     def load() -> Embedder:
         return given or load_embedder(settings, run_once=run_once)
 
-    return OnDemandEmbedder(load, profile=lambda loaded: _profile(settings, loaded))
+    elsewhere = given is not None and embeds_elsewhere(given)
+    return OnDemandEmbedder(load, profile=lambda loaded: _profile(settings, loaded), elsewhere=elsewhere)
 
 
 def _remote(settings: Settings) -> Embedder:

@@ -1,32 +1,33 @@
-"""Batches are prepared one ahead, in their order, and nothing is lost when preparing or the caller fails."""
+"""Batches are prepared ahead, in their order, and nothing is lost when preparing or the caller fails."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
 import pytest
 
-from assay.memory.saving.lookahead import prepare_ahead, prepare_in_turn
+from assay.memory.saving.lookahead import AT_ONCE, Earlier, prepare_ahead, prepare_in_turn
 
-PrepareAll = Callable[[Iterable[int], Callable[[int], int], Callable[[int, int | None], int]], Generator[int]]
+Before = Sequence[Earlier[int, int]]
+PrepareAll = Callable[[Iterable[int], Callable[[int], int], Callable[[int, Before], int]], Generator[int]]
 
 
 def same(batch: int) -> int:
     return batch
 
 
-def same_whatever_was_before(batch: int, _: int | None) -> int:
+def same_whatever_was_before(batch: int, _: Before) -> int:
     return batch
 
 
 def test_a_batch_is_prepared_while_the_caller_has_the_one_before() -> None:
     second_is_ready = threading.Event()
 
-    def finish(batch: str, before: str | None) -> str:
+    def finish(batch: str, _: Sequence[Earlier[str, str]]) -> str:
         if batch == "SECOND":
             second_is_ready.set()
-        return f"{batch} after {before}"
+        return batch
 
     found: list[str] = []
     for ready in prepare_ahead(["first", "second", "third"], str.upper, finish):
@@ -34,26 +35,36 @@ def test_a_batch_is_prepared_while_the_caller_has_the_one_before() -> None:
             # Were it prepared only when asked for, this would wait for ever.
             assert second_is_ready.wait(timeout=60)
         found.append(ready)
-    assert found == ["FIRST after None", "SECOND after FIRST after None", "THIRD after SECOND after FIRST after None"]
+    assert found == ["FIRST", "SECOND", "THIRD"]
 
 
-def test_the_first_step_of_a_batch_is_made_during_the_second_step_of_the_one_before() -> None:
-    second_has_begun = threading.Event()
+def test_a_batch_is_told_of_those_before_it_that_may_not_be_written() -> None:
+    told: dict[int, tuple[list[int], list[int]]] = {}
 
-    def begin(batch: int) -> int:
-        if batch == 1:
-            second_has_begun.set()
+    def finish(batch: int, before: Before) -> int:
+        told[batch] = [one.begun for one in before], [one.ready() for one in before]
+        return batch * 10
+
+    assert list(prepare_ahead(range(6), same, finish)) == [0, 10, 20, 30, 40, 50]
+    assert told == {
+        number: (list(earlier), [one * 10 for one in earlier])
+        for number in range(6)
+        for earlier in [range(max(0, number - AT_ONCE), number)]
+    }
+
+
+def test_two_batches_are_at_their_second_step_at_once() -> None:
+    both = threading.Barrier(AT_ONCE, timeout=60)
+
+    def finish(batch: int, _: Before) -> int:
+        # Were one finished before the next is begun, this would break.
+        both.wait()
         return batch
 
-    def finish(batch: int, _: int | None) -> int:
-        # Were the next batch begun only afterwards, this would wait for ever.
-        assert second_has_begun.wait(timeout=60)
-        return batch
-
-    assert list(prepare_ahead(range(3), begin, finish)) == [0, 1, 2]
+    assert list(prepare_ahead(range(4), same, finish)) == [0, 1, 2, 3]
 
 
-def test_nothing_is_prepared_more_than_one_ahead() -> None:
+def test_nothing_is_prepared_more_than_two_ahead() -> None:
     begun: list[int] = []
     finished: list[int] = []
 
@@ -61,15 +72,15 @@ def test_nothing_is_prepared_more_than_one_ahead() -> None:
         begun.append(batch)
         return batch
 
-    def finish(batch: int, _: int | None) -> int:
+    def finish(batch: int, _: Before) -> int:
         finished.append(batch)
         return batch
 
     batches = prepare_ahead(range(10), begin, finish)
     assert next(batches) == 0
     batches.close()
-    assert begun == [0, 1]
-    assert finished in ([0], [0, 1])
+    assert begun == [0, 1, 2]
+    assert set(finished) <= {0, 1, 2}
 
 
 def test_batches_are_taken_in_the_thread_of_the_caller() -> None:
@@ -104,8 +115,8 @@ def test_no_batches_are_nothing_to_prepare(prepare_all: PrepareAll) -> None:
 def test_in_turn_a_batch_is_prepared_when_it_is_asked_for() -> None:
     prepared: list[int] = []
 
-    def finish(batch: int, before: int | None) -> int:
-        assert before is None
+    def finish(batch: int, before: Before) -> int:
+        assert not before
         prepared.append(batch)
         return batch
 

@@ -13,8 +13,9 @@ from tests.memory.saving.conftest import MakeSaver, draft
 from tests.storage.homes import BOUND_S
 
 from assay.embedding.protocol import Progress, Vectors
-from assay.errors import BadValue, EndpointUnavailable, StoreFull
+from assay.errors import BadValue, EndpointUnavailable, ModelError, StoreFull
 from assay.flags import Flags
+from assay.hashing import content_hash
 from assay.index import Indexes, View
 from assay.memory.saving import Refused, Saver
 from assay.records import Draft, EdgeKind, MemoryRecord, SaveDecision, SaveOutcome, Scope, Tier
@@ -451,9 +452,31 @@ def test_drafts_prepared_ahead_are_saved_as_others_are(make_saver: MakeSaver, st
 
     assert [one for one, _ in ahead] == drafts
     assert [type(result) for _, result in ahead] == [type(result) for _, result in plain]
-    # A text of the batch before, which may not be written yet, is not embedded again either.
-    assert elsewhere.texts == here.texts
+    # A text of a batch before, which may not be written yet, is not embedded again either.
+    assert sorted(elsewhere.texts) == sorted(here.texts)
     assert len(stored(store, scope)) == len(stored(store, other)) == 7
+
+
+class FailsOnce(Elsewhere):
+    """Cannot embed what it is asked first."""
+
+    def embed(self, texts: Sequence[str], *, progress: Progress | None = None) -> Vectors:
+        if not self.texts:
+            self.texts += texts
+            raise ModelError("the workers are gone", remedy="Start them.")
+        return super().embed(texts, progress=progress)
+
+
+def test_a_text_that_could_not_be_embedded_in_the_batch_before_is_embedded_again(
+    make_saver: MakeSaver, store: Store, scope: Scope
+) -> None:
+    drafts = [draft("Note", "A lamp by the ferry.", source_id=f"s{number}") for number in range(2)]
+    embedder = FailsOnce()
+    results = [result for _, result in make_saver(embedder).save_many(scope, drafts, batch=1)]
+    assert len(embedder.texts) == 2
+    assert [type(result) for result in results] == [SaveOutcome] * 2
+    with store.reading(scope) as work:
+        assert len(work.vectors.by_hashes(embedder.model, [content_hash(text) for text in embedder.texts])) == 1
 
 
 def test_a_run_that_was_stopped_goes_on_where_it_was(make_saver: MakeSaver, store: Store, scope: Scope) -> None:

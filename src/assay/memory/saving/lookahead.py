@@ -1,24 +1,37 @@
-"""Preparing batches ahead: while the caller writes one, the next one is prepared on other threads.
+"""Preparing batches ahead: while the caller writes one, the next ones are prepared on other threads.
 
 Worth it where preparing is waiting for others, as for workers that embed: without it they have nothing to do while
-this process writes. Preparing has two steps, so that workers need not wait for the first step of the next batch
-either: it is taken while they are busy with the second step of the batch before.
+this process writes. Preparing has two steps. The first is taken while workers are busy with batches before it, and two
+batches are at their second step at once, so that workers go from the end of one straight to the beginning of the next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Generic, NamedTuple, TypeVar
 
 Batch = TypeVar("Batch")
 Begun = TypeVar("Begun")
 Ready = TypeVar("Ready")
 
+AT_ONCE = 2
+"""Batches at their second step."""
+
+
+class Earlier(NamedTuple, Generic[Begun, Ready]):
+    """A batch before the one at hand that may not be written yet."""
+
+    begun: Begun
+    ready: Callable[[], Ready]
+    """Waits until it is prepared, and raises what preparing it raised."""
+
+
 Begin = Callable[[Batch], Begun]
 """The first step, in this process: another batch may be at its second step meanwhile."""
-Finish = Callable[[Begun, "Ready | None"], Ready]
-"""The second step; beside it gets the batch that was prepared before it, which may not be written yet."""
+Finish = Callable[[Begun, "Sequence[Earlier[Begun, Ready]]"], Ready]
+"""The second step; beside it gets the batches before it that may not be written yet."""
 
 
 def prepare_in_turn(
@@ -26,33 +39,41 @@ def prepare_in_turn(
 ) -> Generator[Ready]:
     """Prepare each batch when the one before it is done with."""
     for batch in batches:
-        # The batch before it is written by now, so there is none to know of.
-        yield finish(begin(batch), None)
+        # The batches before it are written by now, so there is none to know of.
+        yield finish(begin(batch), ())
+
+
+class _Underway(NamedTuple, Generic[Begun, Ready]):
+    begun: Future[Begun]
+    ready: Future[Ready]
 
 
 def prepare_ahead(
     batches: Iterable[Batch], begin: Begin[Batch, Begun], finish: Finish[Begun, Ready]
 ) -> Generator[Ready]:
-    """Prepare each batch while the caller works on the one before it.
+    """Prepare batches while the caller works on the ones before them.
 
-    Both steps keep the order of the batches, which are taken from the iterable in the caller's thread. What preparing a
-    batch raises is raised when its turn comes, after the caller is done with the batches before it. Whoever stops early
-    waits for what is being prepared.
+    First steps are made in the order of the batches, which are taken from the iterable in the caller's thread. What
+    preparing a batch raises is raised when its turn comes, after the caller is done with the batches before it. Whoever
+    stops early waits for what is being prepared.
     """
-    waiting = iter(batches)
-    with (
-        ThreadPoolExecutor(1, thread_name_prefix="assay-check") as first,
-        ThreadPoolExecutor(1, thread_name_prefix="assay-prepare") as second,
-    ):
-        for batch in waiting:
-            coming = second.submit(lambda begun: finish(begun.result(), None), first.submit(begin, batch))
-            break
-        else:
-            return
-        # The next one is taken, and its first step made, while the batch before it is still being prepared.
-        for following in waiting:
-            begun = first.submit(begin, following)
-            ready = coming.result()
-            coming = second.submit(lambda begun, before: finish(begun.result(), before), begun, ready)
-            yield ready
-        yield coming.result()
+
+    def finish_next(begun: Future[Begun], before: Sequence[_Underway[Begun, Ready]]) -> Ready:
+        return finish(begun.result(), [Earlier(one.begun.result(), one.ready.result) for one in before])
+
+    underway: deque[_Underway[Begun, Ready]] = deque()
+    first = ThreadPoolExecutor(1, thread_name_prefix="assay-check")
+    second = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="assay-prepare")
+    try:
+        for batch in batches:
+            begun = first.submit(begin, batch)
+            underway.append(_Underway(begun, second.submit(finish_next, begun, tuple(underway))))
+            if len(underway) > AT_ONCE:
+                yield underway.popleft().ready.result()
+        while underway:
+            yield underway.popleft().ready.result()
+    finally:
+        # What has not begun is not begun; second steps wait for first ones, so those end first.
+        second.shutdown(wait=False, cancel_futures=True)
+        first.shutdown()
+        second.shutdown()

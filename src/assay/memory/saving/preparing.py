@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -92,6 +92,10 @@ class Prepared:
             for piece in self.pieces
         ]
 
+    def vectors_by_hash(self) -> Iterable[tuple[str, NDArray[np.float32]]]:
+        """Each text's hash with its vector; none where nothing could be embedded."""
+        return () if self.vectors is None else zip(self.hashes, self.vectors, strict=True)
+
     def chunk_vectors(self) -> list[ChunkVector | None] | None:
         """The vectors of its pieces, as they are written."""
         if self.vectors is None:
@@ -159,11 +163,11 @@ class Preparer:
         """Cut drafts into chunks and embed them."""
         return self.embed(scope, list(map(self.cut, checked)))
 
-    def embed(self, scope: Scope, cut: Sequence[CutDraft], *, unwritten: Iterable[Prepared] = ()) -> list[Prepared]:
+    def embed(self, scope: Scope, cut: Sequence[CutDraft], *, unwritten: Sequence[Unwritten] = ()) -> list[Prepared]:
         """Embed the chunks of drafts.
 
         A text that was embedded before is not embedded again: its vector is in the store, or that of a draft in
-        `unwritten`, which was prepared before these and may not be stored yet.
+        `unwritten`, which comes before these and may not be stored yet.
         """
         if self._embedder is None:
             return [draft.add_chunks(no_vectors=NO_EMBEDDER) for draft in cut]
@@ -177,18 +181,34 @@ class Preparer:
         return [draft.add_chunks(vectors=_rows(draft.hashes, made, dimension)) for draft in cut]
 
     def _vectors(
-        self, scope: Scope, embedder: Embedder, texts: dict[str, str], unwritten: Iterable[Prepared]
+        self, scope: Scope, embedder: Embedder, texts: dict[str, str], unwritten: Sequence[Unwritten]
     ) -> dict[str, NDArray[np.float32]]:
         with self._store.reading(scope) as work:
             known = work.vectors.by_hashes(embedder.model, list(texts)) if texts else {}
-        for draft in unwritten:
-            if draft.vectors is not None:
-                known |= dict(zip(draft.hashes, draft.vectors, strict=True))
-        missing = [text_hash for text_hash in texts if text_hash not in known]
-        fresh = embedder.embed([texts[text_hash] for text_hash in missing])
-        # As the store will give them back, so that a comparison now and one later agree.
-        rounded = fresh.astype(np.float16).astype(np.float32)
-        return {**known, **dict(zip(missing, rounded, strict=True))}
+        coming = {text_hash for batch in unwritten for draft in batch.cut for text_hash in draft.hashes}
+        made = _embed(embedder, texts, [own for own in texts if own not in known and own not in coming])
+        if not coming.isdisjoint(texts):
+            drafts = [draft for batch in unwritten for draft in batch.prepared()]
+            made |= {own: row for draft in drafts for own, row in draft.vectors_by_hash() if own in texts}
+            # Where embedding the batch before failed, its texts have no vectors.
+            made |= _embed(embedder, texts, [own for own in texts if own not in known and own not in made])
+        return {**known, **made}
+
+
+def _embed(embedder: Embedder, texts: Mapping[str, str], hashes: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+    if not hashes:
+        return {}
+    fresh = embedder.embed([texts[text_hash] for text_hash in hashes])
+    # As the store will give them back, so that a comparison now and one later agree.
+    return dict(zip(hashes, fresh.astype(np.float16).astype(np.float32), strict=True))
+
+
+class Unwritten(NamedTuple):
+    """Drafts that come before others and may not be stored yet."""
+
+    cut: Sequence[CutDraft]
+    prepared: Callable[[], Iterable[Prepared]]
+    """Waits until they are embedded."""
 
 
 class CutDraft(NamedTuple):

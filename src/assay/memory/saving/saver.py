@@ -24,7 +24,7 @@ from assay.memory.saving.decisions import RECONSOLIDATION, UNGATED, GatePolicy, 
 from assay.memory.saving.drafts import RESERVED
 from assay.memory.saving.fact_changes import NOTHING, FactChanges, add_neighbours, compare_facts
 from assay.memory.saving.garbage import collector_pause
-from assay.memory.saving.lookahead import prepare_ahead, prepare_in_turn
+from assay.memory.saving.lookahead import Earlier, prepare_ahead, prepare_in_turn
 from assay.memory.saving.neighbours import (
     CopyWatch,
     Judge,
@@ -36,7 +36,7 @@ from assay.memory.saving.neighbours import (
     nominate,
 )
 from assay.memory.saving.options import SaveOptions
-from assay.memory.saving.preparing import CutDraft, Pace, Prepared, Preparer, cut_batches
+from assay.memory.saving.preparing import CutDraft, Pace, Prepared, Preparer, Unwritten, cut_batches
 from assay.memory.saving.restoring import Restorer, forget
 from assay.memory.saving.spam_filter import find_quarantined, quarantine_reasons
 from assay.memory.saving.writing import Update, WritePlan, Writing, first_steps, inherit, update_of, was_merged_before
@@ -146,6 +146,13 @@ class PreparedBatch(NamedTuple):
     prepared: dict[int, Prepared]
 
 
+EarlierBatch = Earlier[CheckedBatch, PreparedBatch]
+
+
+def _prepared(batch: EarlierBatch) -> Iterable[Prepared]:
+    return batch.ready().prepared.values()
+
+
 OnDone = Callable[[Draft, Result], None]
 SaveObserver = Callable[[Scope, Draft, SaveOutcome, float], None]
 
@@ -196,7 +203,7 @@ class Saver:
         began = self._stopwatch()
         policy = self._policy(scope, draft.source_id or draft.title) if gated else UNGATED
         checked = self._check_batch(scope, policy, [draft])
-        [result] = self._save_batch(scope, self._embed_batch(scope, checked, None), policy)
+        [result] = self._save_batch(scope, self._embed_batch(scope, checked, ()), policy)
         if isinstance(result, Refused):
             raise result.error
         for observe in self._observers:
@@ -312,7 +319,7 @@ class Saver:
         with collector_pause.hold():
             return self._check_batch(scope, policy, drafts)
 
-    def _finish_batch(self, scope: Scope, checked: CheckedBatch, before: PreparedBatch | None) -> PreparedBatch:
+    def _finish_batch(self, scope: Scope, checked: CheckedBatch, before: Sequence[EarlierBatch]) -> PreparedBatch:
         with collector_pause.hold():
             return self._embed_batch(scope, checked, before)
 
@@ -329,9 +336,9 @@ class Saver:
         cut = {place: self._preparer.cut(draft) for place, draft in checked.items() if place not in results}
         return CheckedBatch(drafts, results, cut)
 
-    def _embed_batch(self, scope: Scope, checked: CheckedBatch, before: PreparedBatch | None) -> PreparedBatch:
-        """Embed drafts; `before` is a batch that may not be written yet, whose vectors are used again."""
-        unwritten = () if before is None else before.prepared.values()
+    def _embed_batch(self, scope: Scope, checked: CheckedBatch, before: Sequence[EarlierBatch]) -> PreparedBatch:
+        """Embed drafts; batches `before` may not be written yet: their vectors are used again."""
+        unwritten = [Unwritten(list(one.begun.cut.values()), partial(_prepared, one)) for one in before]
         prepared = self._preparer.embed(scope, list(checked.cut.values()), unwritten=unwritten)
         return PreparedBatch(checked.drafts, checked.results, dict(zip(checked.cut, prepared, strict=True)))
 
