@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from tests.index.conftest import Opening
 from tests.storage import samples
 
-from assay.index.kept_tables import FEWEST_SEARCHES, EdgeTable, FactTable, KeptTable
+from assay.index.kept_tables import FEWEST_SEARCHES, EdgeTable, FactTable, KeptTable, KeptTables
 from assay.memory.fact_reading import read_facts_again
 from assay.records import EdgeKind, Scope
 from assay.storage import MOST_EDGES, EdgeRow, Saved, Store
 from assay.storage.erasing import Marks
 from assay.testing import note
+from assay.testing.clock import START
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,6 +180,58 @@ def test_a_snapshot_from_before_a_write_sees_the_edges_of_then(
             with store.reading(scope) as work:
                 assert [near.memory_id for near in indexes.view(work).around(["m_1"], hops=2, limit=9)] == ["m_2"]
         assert indexes.view(before).around(["m_1"], hops=2, limit=9) == []
+
+
+# --- The memories that edges join ---
+
+
+def test_a_view_answers_for_the_ends_of_edges_as_the_store_does(
+    store: Store, scope: Scope, open_indexes: Opening
+) -> None:
+    with store.writing(scope) as work:
+        work.memories.add_many(Saved(note(one), [samples.chunk(one, text=one)]) for one in ("m_1", "m_2", "m_3", "m_4"))
+        work.memories.add(note("m_bare"))
+        work.edges.put(samples.edge("m_1", "m_bare"))
+        work.edges.put(samples.edge("m_2", "m_3", kind=EdgeKind.CONTRADICTS))
+        work.edges.put(samples.edge("m_1", "m_2", kind=EdgeKind.CAUSED))
+    indexes = open_indexes()
+
+    def check() -> None:
+        # Before tables are read, once they are, and from them.
+        for _ in range(2 * FEWEST_SEARCHES):
+            with store.reading(scope) as work:
+                view = indexes.view(work)
+                for ids in (["m_bare", "m_1", "m_2"], ["m_4", "m_3", "m_none"], ["m_2", "m_3"], []):
+                    assert view.first_passages(ids) == work.passages.first_numbers(ids)
+                    assert view.authors_of(ids) == work.memories.authors_of(ids)
+
+    check()
+    with store.writing(scope) as work:
+        work.memories.update(replace(work.memories.get("m_3"), superseded_at=START))
+        work.memories.update(work.memories.get("m_bare"), [samples.chunk("m_bare", text="no longer bare")])
+    check()
+    with store.writing(scope) as work:
+        work.memories.remove("m_1")
+    check()
+
+
+def test_ends_of_edges_are_read_once_and_only_while_they_are_few(
+    store: Store, scope: Scope, open_indexes: Opening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_memories(store, scope, ["m_1", "m_2"])
+    with store.writing(scope) as work:
+        work.edges.put(samples.edge("m_1", "m_2", kind=EdgeKind.SUPPORTS))
+    with store.reading(scope) as work:
+        edges = EdgeTable(work.edges.read_all(9) or [])
+        standing = work.changes.standing()
+        assert (set(edges.memory_ids), set(edges.disputed_ids)) == ({"m_1", "m_2"}, {"m_1", "m_2"})
+        kept = KeptTables()
+        *before, table = [kept.ends(standing, work, edges) for _ in range(FEWEST_SEARCHES)]
+        assert set(before) == {None}
+        assert kept.ends(standing, work, edges) is table is not None
+        monkeypatch.setattr("assay.index.kept_tables.MOST_KEPT_ENDS", 3)
+        few = KeptTables()
+        assert {few.ends(standing, work, edges) for _ in range(FEWEST_SEARCHES)} == {None}
 
 
 # --- Facts that lead on ---

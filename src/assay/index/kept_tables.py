@@ -2,6 +2,7 @@
 
 - When a table is read, and when it is let go.
 - Edges: a search follows some hundred of them.
+- The memories that edges join: their first passages, and who wrote them.
 - Facts: whether any leads on, and which results speak of the same.
 - The tables of one tenant.
 """
@@ -9,7 +10,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import itemgetter
 from typing import Generic, Protocol, TypeVar
@@ -18,6 +19,7 @@ from assay.records import EdgeKind
 from assay.storage import (
     MOST_EDGES,
     MOST_STANCES,
+    Authorship,
     EdgeRow,
     FactRow,
     Reached,
@@ -126,6 +128,16 @@ class EdgeTable:
         self._steps = {near: _strongest_steps(own) for near, own in steps.items()}
         self._stances = {near: _strongest_stances(own) for near, own in stances.items()}
 
+    @property
+    def memory_ids(self) -> Collection[str]:
+        """Every memory at an edge."""
+        return self._steps.keys()
+
+    @property
+    def disputed_ids(self) -> Collection[str]:
+        """Those that contradict or support another one, or the other way round."""
+        return self._stances.keys()
+
     def read_steps(self, memory_ids: Sequence[str]) -> list[Step]:
         """The strongest edges at some memories, as `walk_edges` takes them."""
         found = [step for near in memory_ids for step in self._steps.get(near, ())]
@@ -149,6 +161,27 @@ def _strongest_stances(rows: Iterable[EdgeRow]) -> list[EdgeRow]:
     return by_ids[:MOST_STANCES]
 
 
+# --- The memories that edges join ---
+
+MOST_KEPT_ENDS = 50_000
+"""Memories at edges of which first passages and authors are kept, each counted for itself: some 10 MB."""
+ENDS_A_SEARCH = 25
+
+
+class EndTable:
+    """What searches ask of the memories that edges join, at one moment: what the graph reaches is one of them."""
+
+    def __init__(
+        self, memory_ids: Collection[str], firsts: Mapping[str, int], authors: Mapping[str, Authorship]
+    ) -> None:
+        self.rows = len(firsts) + len(authors)
+        self.memory_ids = memory_ids
+        self.firsts = firsts
+        """The numbers of first passages; a memory without passages has none."""
+        self.authors = authors
+        """Who wrote those that others contradict or support."""
+
+
 # --- Facts: whether any leads on, and which results speak of the same ---
 
 MOST_KEPT_FACTS = 50_000
@@ -166,9 +199,9 @@ class FactTable:
         for fact in facts:
             self._topics.setdefault(fact.memory_id, []).append((fact.memory_id, fact.topic, bool(fact.has_ended)))
 
-    def may_lead_on(self, subjects: Collection[str]) -> bool:
+    def may_lead_on(self, subjects: Iterable[str]) -> bool:
         """Whether a fact about one of these subjects names something that another fact is about."""
-        return not self._leading.isdisjoint(subjects)
+        return bool(self._leading) and not self._leading.isdisjoint(subjects)
 
     def find_contested(self, memory_ids: Iterable[str]) -> set[str]:
         """Those of some memories whose facts are on a topic that another one speaks of, or have ended."""
@@ -183,6 +216,7 @@ class KeptTables:
 
     def __init__(self) -> None:
         self._edges: KeptTable[EdgeTable] = KeptTable(rows_a_search=EDGES_A_SEARCH, most=MOST_KEPT_EDGES)
+        self._ends: KeptTable[EndTable] = KeptTable(rows_a_search=ENDS_A_SEARCH, most=MOST_KEPT_ENDS)
         self._facts: KeptTable[FactTable] = KeptTable(rows_a_search=FACTS_A_SEARCH, most=MOST_KEPT_FACTS)
 
     def edges(self, standing: Standing, work: Work) -> EdgeTable | None:
@@ -193,6 +227,17 @@ class KeptTables:
             return None if rows is None else EdgeTable(rows)
 
         return self._edges.at((standing.position.epoch, standing.unlogged_writes), read)
+
+    def ends(self, standing: Standing, work: Work, edges: EdgeTable) -> EndTable | None:
+        """What is known of the memories at the edges of a snapshot; None where the store has to be asked."""
+
+        def read(most: int) -> EndTable | None:
+            if len(edges.memory_ids) + len(edges.disputed_ids) > most:
+                return None
+            firsts = work.passages.first_numbers(edges.memory_ids)
+            return EndTable(edges.memory_ids, firsts, work.memories.authors_of(edges.disputed_ids))
+
+        return self._ends.at((standing.position, standing.unlogged_writes), read)
 
     def facts(self, standing: Standing, work: Work) -> FactTable | None:
         """The facts of a snapshot; None where the store has to be asked."""
@@ -218,6 +263,10 @@ class AnswersFromTables:
         return self._tables.edges(self._at, self._work)
 
     @cached_property
+    def _ends(self) -> EndTable | None:
+        return None if self._edges is None else self._tables.ends(self._at, self._work, self._edges)
+
+    @cached_property
     def _facts(self) -> FactTable | None:
         return self._tables.facts(self._at, self._work)
 
@@ -231,7 +280,7 @@ class AnswersFromTables:
         """What contradicts or supports one of these memories, or is by it; strongest first, each edge once."""
         return (self._work.edges if self._edges is None else self._edges).stances(memory_ids)
 
-    def may_lead_on(self, subjects: Sequence[str], *, most: int) -> bool:
+    def may_lead_on(self, subjects: Iterable[str], *, most: int) -> bool:
         """Return False when no fact about these subjects names something that another fact is about."""
         if self._facts is None:
             return self._work.facts.may_lead_on(subjects, most=most)

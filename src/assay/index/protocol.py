@@ -88,7 +88,7 @@ class SearchView(Protocol):
         """Whether any memory may state a fact; False: none does."""
         ...
 
-    def may_lead_on(self, subjects: Sequence[str], *, most: int) -> bool:
+    def may_lead_on(self, subjects: Iterable[str], *, most: int) -> bool:
         """Return False when no fact about these subjects names something that another fact is about.
 
         Quick, since most questions lead nowhere; True where it would take more than a look at `most` facts to know.

@@ -94,6 +94,14 @@ class View(AnswersFromTables):
 
     def first_passages(self, memory_ids: Collection[str]) -> dict[str, int]:
         """The number of the first passage of each of these memories; one without passages is left out."""
+        ends = self._ends
+        if ends is None:
+            return self._find_firsts(memory_ids)
+        found = {memory_id: number for memory_id in memory_ids if (number := ends.firsts.get(memory_id)) is not None}
+        others = [memory_id for memory_id in memory_ids if memory_id not in ends.memory_ids]
+        return found | self._find_firsts(others) if others else found
+
+    def _find_firsts(self, memory_ids: Collection[str]) -> dict[str, int]:
         if self._standing != self._state.position:
             return self._work.passages.first_numbers(memory_ids)
         found = self._state.kept.firsts_among(memory_ids)
@@ -117,6 +125,9 @@ class View(AnswersFromTables):
 
     def authors_of(self, memory_ids: Collection[str]) -> dict[str, Authorship]:
         """Who wrote these memories; an id that is not there is absent."""
+        ends = self._ends
+        if ends is not None and all(memory_id in ends.authors for memory_id in memory_ids):
+            return {memory_id: ends.authors[memory_id] for memory_id in memory_ids}
         if self._standing != self._state.position:
             return self._work.memories.authors_of(memory_ids)
         authors = self._state.authors

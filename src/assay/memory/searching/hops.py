@@ -12,7 +12,7 @@ the facts only happen to be about something that it names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from assay.records import HopStep
@@ -34,7 +34,7 @@ COMPARED_RESULTS = 5
 SHORTEST_NAME = 3
 """Characters of a name that is looked up: `it` names nothing."""
 
-LeadsOn = Callable[[Sequence[str]], bool]
+LeadsOn = Callable[[Iterable[str]], bool]
 About = Callable[[Sequence[str]], Sequence[StoredFact]]
 Score = Callable[[Sequence[StoredFact]], Sequence[float]]
 
@@ -59,11 +59,10 @@ def find_chains(
 
     `runs` are the runs of words of the question. A fact that leaves nothing of the question open begins no chain.
     """
-    named = [name for name in dict.fromkeys(map(name_run, runs)) if len(name) >= SHORTEST_NAME]
     # Most questions name nothing whose facts lead on: for them no fact is read.
-    if not may_lead_on(named):
+    if not may_lead_on(_names_in(runs)):
         return []
-    first = _without_parts(_newest(about(named)))
+    first = _without_parts(_newest(about(list(dict.fromkeys(_names_in(runs))))))
     asked = _list_asked(query_stems)
     begun = [Chain((fact,), 0.0) for fact in first if asked - set(fact.topic.split())]
     # Most facts lead to nothing; likeness to the question is measured only where some of these do.
@@ -75,6 +74,11 @@ def find_chains(
         beams = _best(_follow(beams, about), score)
         found += beams
     return sorted(found, key=lambda chain: -chain.score)
+
+
+def _names_in(runs: Iterable[str]) -> Iterator[str]:
+    """What runs of words may name; made when it is asked for, as where no fact leads on nobody asks."""
+    return (name for name in map(name_run, runs) if len(name) >= SHORTEST_NAME)
 
 
 def _list_asked(query_stems: Collection[str]) -> set[str]:

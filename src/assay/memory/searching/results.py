@@ -389,6 +389,7 @@ def finish_results(
     """The hits of a ranking; `in_view` has the memories that the session need not be given again."""
     picked = _pick(ranking, request, in_view, options)
     passages = [passage.number for ranked in picked.fresh for passage in ranked.memory.ranked[:PASSAGES]]
+    ranking.rows.make_rows(passages)
     shown = work.passages.read_shown([*passages, *(ranked.memory.best_number for ranked in picked.held)])
     picked_ids = {ranked.row.memory_id for ranked in picked.fresh}
     facts = [fact for fact in ranking.facts if fact.memory_id in picked_ids]

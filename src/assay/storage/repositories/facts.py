@@ -325,13 +325,14 @@ class Facts(Repository):
         found = [_stored(row) for row in self._rows(_ABOUT, subjects=list(known), most=most)] if known else []
         return [fact for fact in found if (fact.holds if at is None else fact.held_at(at))]
 
-    def may_lead_on(self, subjects: Sequence[str], *, most: int) -> bool:
+    def may_lead_on(self, subjects: Iterable[str], *, most: int) -> bool:
         """Return False when no fact about these subjects names something that another fact is about.
 
         Quick, since most questions lead nowhere. With more than `most` facts about the subjects nothing is looked at,
         and the answer is True.
         """
-        shown = self._tuples(_SHOWN_ABOUT, subjects=list(subjects), most=most + 1) if subjects else ()
+        named = list(dict.fromkeys(subjects))
+        shown = self._tuples(_SHOWN_ABOUT, subjects=named, most=most + 1) if named else ()
         if len(shown) > most:
             return True
         names = {normalise_name(value) for (value,) in shown}
