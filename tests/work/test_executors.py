@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -13,6 +14,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from distributed import get_worker
+from reliability.crew import wait_until
 from reliability.dask_processes import Cluster
 from tests.work.stub import DEADLY, HERE, SPEC, make_dataset
 
@@ -133,6 +136,25 @@ def test_any_number_of_workers_gives_the_same_numbers(workers: int, tmp_path: Pa
         assert same(ask(dataset, executor, runs=tmp_path), alone)
     with closing(open_cluster(f"local:{workers}")) as executor:
         assert same(ask(dataset, executor, runs=tmp_path), alone)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("made", ["here", "by the commands of Dask"])
+def test_workers_do_not_look_into_themselves_all_the_time(made: str) -> None:
+    with contextlib.ExitStack() as stack:
+        cluster = "local:1" if made == "here" else stack.enter_context(Cluster(1)).address
+        crew, close = dask_cluster.connect(cluster)
+        stack.callback(close)
+        wait_until(lambda: bool(crew.ask_scheduler()), 60.0, "no worker came")
+        (habits,) = crew.run_on_workers(list_habits).values()
+    assert "tick" in habits
+    assert "profile" not in habits
+    assert habits["tick"] == pytest.approx(500.0)
+
+
+def list_habits() -> dict[str, float]:
+    """What the worker that runs this does again and again, and after how many milliseconds."""
+    return {name: callback.callback_time for name, callback in get_worker().periodic_callbacks.items()}
 
 
 @pytest.mark.slow

@@ -30,6 +30,15 @@ CONNECT_S = 10.0
 """How long to wait for a scheduler to answer."""
 FETCH_S = 10.0
 """How long to wait for a result that a worker has; one that is gone meanwhile is found by the next look."""
+QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "500ms",
+}
+"""Settings of Dask for a cluster that does Assay's work.
+
+By itself Dask looks into every worker 100 times a second and wakes every event loop 50 times. That takes some 2 % of a
+core from each worker and from the scheduler, and shows nothing that anybody asks Assay for.
+"""
 _LOCAL = re.compile(r"local:(\d+)")
 _SCHEMES = frozenset({"tcp", "tls"})
 
@@ -196,7 +205,7 @@ def connect(text: str, *, threads: int = 1) -> tuple[DaskCrew, Callable[[], None
     from distributed import Client, LocalCluster  # noqa: PLC0415 - the same
 
     # Otherwise the source code of whoever calls is read and sent to the scheduler with every batch.
-    dask.config.set({"distributed.diagnostics.computations.nframes": 0})
+    dask.config.set({"distributed.diagnostics.computations.nframes": 0, **QUIET})
     # Dask tells of every worker that comes and goes; what matters of that is told by `dispatch`.
     logging.getLogger("asyncio").addFilter(_is_no_loss)
     for logger in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:

@@ -26,7 +26,7 @@ from assay.errors import BadValue, ClusterFailed
 from assay.work.jobs import Hold, Item, Job, Result, WorkerFigures, draw
 from assay.work.worker import Done, Refused, Request, Unknown, build, read_reply
 
-BATCH_S = 0.2
+BATCH_S = 0.4
 """How long a batch should take: long enough that sending it costs little, short enough that little is lost with it."""
 MOST_ITEMS = 2_048
 """Items of one batch, so that the memory of the caller is bounded also where an item takes no time at all."""
