@@ -99,6 +99,11 @@ class GraphInFile:
 
     def finish(self, go_on: Callable[[], None]) -> Index:
         """Wait for the file, and return the graph in it."""
+        self.complete(go_on)
+        return open_graph(self._target)
+
+    def complete(self, go_on: Callable[[], None]) -> None:
+        """Wait for the file."""
         self._send((0).to_bytes(_COUNT_BYTES, "little"))
         while True:
             with suppress(subprocess.TimeoutExpired):
@@ -108,7 +113,6 @@ class GraphInFile:
         if self._process.returncode:
             self._fail()
         self.give_up()
-        return open_graph(self._target)
 
     def give_up(self) -> None:
         """End the program if it still runs."""

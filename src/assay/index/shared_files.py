@@ -23,6 +23,8 @@ from assay.index.columns import Whole
 
 _PER_PAGE = 512
 """Whole numbers in a page of memory."""
+_TOUCHED_AT_ONCE = 1_024
+"""Pages; they take a millisecond or two where they lie in the page cache."""
 _FORGOTTEN_AT_ONCE = 16 * 2**20
 """Bytes; they take about a millisecond."""
 _PAUSE_S = 0.001
@@ -132,7 +134,13 @@ def map_table(path: Path, count: int) -> NDArray[Any]:
 
 def touch_pages(*columns: Whole | NDArray[np.uint64]) -> int:
     """Read a number of every page, so that the first search need not wait for them; return a sum of no meaning."""
-    return sum(int(np.add.reduce(column[::_PER_PAGE].view(np.int64))) for column in columns)
+    total, step = 0, _TOUCHED_AT_ONCE * _PER_PAGE
+    for column in columns:
+        for begin in range(0, len(column), step):
+            total += int(np.add.reduce(column[begin : begin + step : _PER_PAGE].view(np.int64)))
+            # Searches may run beside it, and reading keeps the interpreter lock.
+            time.sleep(0)
+    return total
 
 
 def forget_pages(array: NDArray[Any]) -> None:
