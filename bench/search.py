@@ -31,7 +31,7 @@ from assay.wiring import open_engine
 from bench import bulk, passages
 from bench.collections import headings, load
 from bench.remembered import RememberedEmbedder
-from bench.searching import Figures, Question, cold, embedding, measure, measure_peers, table
+from bench.searching import Figures, Question, cold, embedding, measure, measure_peers, measure_processes, table
 
 T = TypeVar("T")
 
@@ -121,10 +121,14 @@ def _run(asked: argparse.Namespace, folder: Path) -> list[Figures]:
         print(f"\n## {size:,} chunks, {len(own)} questions (load {_load()})", flush=True)
         found.append(_alone(measure, db, own))
         print("\n".join(found[-1].told()), flush=True)
+        rates = measure_processes(db, own, found[-1].concurrent)
+        told = ", ".join(f"{rate:.0f}/s in {count}" for count, rate in rates.items())
+        print(f"as many searches on as many threads, by number of processes: {told}", flush=True)
         if not asked.no_peers:
             print("\n".join(table(_alone(measure_peers, db, folder, own))), flush=True)
         if size == COLD_AT:
-            print(f"cold `assay search`, whole process: {cold(db, own)} (goal < 1 s; load {_load()})", flush=True)
+            found[-1].cold_s = cold(db, own)
+            print(f"cold `assay search`, whole process: {found[-1].cold_s:.2f} s (load {_load()})", flush=True)
     return found
 
 
