@@ -29,7 +29,8 @@ from multiprocessing.queues import SimpleQueue
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
-from reliability.dask_processes import Cluster
+from reliability.crew import wait_until
+from reliability.dask_processes import START_S, Cluster
 from reliability.runs import dataset
 from rich.console import Console
 from rich.table import Table
@@ -43,6 +44,7 @@ from assay.settings import Settings
 from assay.wiring import open_engine, scope_of
 from assay.wiring.executors import open_worker_system, spread_embedder
 from assay.work.dask_cluster import open_cluster
+from assay.work.dispatch import CrewExecutor
 from assay.work.jobs import Executor, Job
 from bench.stub_cases import StubCases, give_up
 
@@ -208,10 +210,13 @@ def _by_turns(work: Callable[[Executor], float], *, threads: int) -> dict[int, f
     for _ in range(ROUNDS):
         for count in (1, 2):
             with Cluster(count, threads=threads) as cluster, closing(open_cluster(cluster.address)) as executor:
-                while len(executor.crew.workers()) < count:
-                    time.sleep(0.1)
+                wait_until(partial(_are_there, executor, count), START_S, f"{count} workers")
                 best[count] = min(best.get(count, 1e9), work(executor))
     return best
+
+
+def _are_there(executor: CrewExecutor, count: int) -> bool:
+    return len(executor.crew.workers()) == count
 
 
 def main() -> None:

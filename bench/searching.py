@@ -436,13 +436,20 @@ def _in_processes(db: Path, questions: Sequence[Question], count: int, processes
 def _search_beside(
     db: Path, questions: Sequence[Question], count: int, threads: int, *, ready: Barrier, told: SimpleQueue[float]
 ) -> None:
-    embedder = KnownVectors(questions, _model(db))
-    with open_engine(Settings(db=str(db)), embedder=embedder) as engine:
-        bench = Bench(engine, embedder, questions)
-        for one in questions[:WARM_UP]:
-            bench.search(one.text)
-        ready.wait()
-        rate, failed = bench.concurrent(count, threads)
+    rate, failed = 0.0, 1
+    try:
+        embedder = KnownVectors(questions, _model(db))
+        with open_engine(Settings(db=str(db)), embedder=embedder) as engine:
+            bench = Bench(engine, embedder, questions)
+            for one in questions[:WARM_UP]:
+                bench.search(one.text)
+            ready.wait()
+            rate, failed = bench.concurrent(count, threads)
+    except BaseException:
+        # The others must not wait for this process.
+        ready.abort()
+        raise
+    finally:
         told.put(0.0 if failed else rate)
 
 

@@ -145,7 +145,7 @@ def test_workers_do_not_look_into_themselves_all_the_time(made: str) -> None:
         cluster = "local:1" if made == "here" else stack.enter_context(Cluster(1)).address
         crew, close = dask_cluster.connect(cluster)
         stack.callback(close)
-        wait_until(lambda: bool(crew.ask_scheduler()), 60.0, "no worker came")
+        wait_until(lambda: bool(crew.ask_scheduler()), 60.0, "a worker")
         (habits,) = crew.run_on_workers(list_habits).values()
     assert "tick" in habits
     assert "profile" not in habits

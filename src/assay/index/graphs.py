@@ -103,7 +103,7 @@ class GraphInFile:
         return open_graph(self._target)
 
     def complete(self, go_on: Callable[[], None]) -> None:
-        """Wait for the file."""
+        """Wait until the file is written; whoever wants the graph opens it."""
         self._send((0).to_bytes(_COUNT_BYTES, "little"))
         while True:
             with suppress(subprocess.TimeoutExpired):
