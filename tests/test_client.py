@@ -19,7 +19,7 @@ from assay.records.access import Access
 from assay.records.research_log import SessionPage
 from assay.server.services import Services
 from assay.testing import note
-from assay.verbs import VERBS
+from assay.verbs.table import VERBS
 
 BODY = "We indent Makefiles with tabs, because make refuses spaces there."
 

@@ -14,6 +14,7 @@ import pytest
 import typer
 from tests.cli.telling import Run
 
+from assay import verbs
 from assay.cli import commands
 from assay.cli.group import COMMANDS, LazyCommands, load_command
 from assay.cli.main import app
@@ -74,6 +75,22 @@ def test_a_command_loads_its_own_file_alone() -> None:
     _, modules = loaded_by("version")
     found = [name for name in modules if name.startswith("assay.cli.commands.")]
     assert found == ["assay.cli.commands.version"]
+
+
+def test_a_search_loads_nothing_that_only_other_commands_need(run: Run, tmp_path: Path) -> None:
+    db = str(tmp_path / "notes.db")
+    assert run("--db", db, "save", "--title", "Harbor", "--text", "The ferry leaves the harbor at noon.").code == 0
+    shown, modules = loaded_by("--db", db, "search", "harbor ferry")
+    assert "The ferry leaves the harbor at noon." in shown
+    families = {f"assay.verbs.{path.stem}" for path in Path(str(verbs.__file__)).parent.glob("*.py")}
+    needed = {f"assay.verbs.{name}" for name in ("agent_text", "faults", "fields", "searching", "verb")}
+    assert families & set(modules) == needed
+    others = ("evaluation", "judging", "online", "research", "server", "systems", "work")
+    assert [name for name in modules if name.startswith(tuple(f"assay.{other}" for other in others))] == []
+    rows = ("erasure", "judging", "memory_lists", "research", "retention", "tenants", "traces")
+    assert {f"assay.storage.repositories.{name}" for name in rows}.isdisjoint(modules)
+    records = ("analysis", "datasets", "judging", "research_log", "store_audits", "traces")
+    assert {f"assay.records.{name}" for name in records}.isdisjoint(modules)
 
 
 def test_a_name_is_completed_without_loading_a_command() -> None:

@@ -14,7 +14,7 @@ from assay.records.answers import EquivalenceClasses, GoldAnchors, GoldSupport
 from assay.records.datasets import Case, Dataset, Document, Grade, SessionContext, Turn
 from assay.settings.model import KNOWN, Settings
 from assay.storage import tables
-from assay.verbs import VERBS
+from assay.verbs.table import VERBS
 
 
 class Kind(StrEnum):

@@ -20,7 +20,8 @@ from assay.memory.engine import Engine
 from assay.records import Scope
 from assay.settings import Settings
 from assay.testing import FixedClock, HashedEmbedder
-from assay.verbs import VERBS, Caller, Surface
+from assay.verbs import Caller, Surface
+from assay.verbs.table import VERBS
 from assay.wiring import open_engine
 
 ADA = Scope(tenant="default", principal="ada")

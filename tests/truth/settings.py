@@ -63,7 +63,8 @@ from assay.storage import open_store
 from assay.storage.rows import mask_value
 from assay.testing import FixedClock, HashedEmbedder, note
 from assay.testing.fault_server import Handler, envelope, hang, replying, sending, serving
-from assay.verbs import VERBS, Caller, Surface
+from assay.verbs import Caller, Surface
+from assay.verbs.table import VERBS
 from assay.wiring.alerts import send_new_alerts
 from assay.wiring.network import gatekeeper_of
 from assay.wiring.retention import schedule_retention

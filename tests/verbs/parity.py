@@ -17,7 +17,8 @@ from reliability.servers import postgres
 from tests.verbs.examples import EXAMPLES, Example
 from tests.verbs.surfaces import Answer, Given, Place, Tenant, configured_at, place_at, surfaces_of
 
-from assay.verbs import VERBS, Verb
+from assay.verbs import Verb
+from assay.verbs.table import VERBS
 
 COUNTED = frozenset({"memory.show"})
 """Verbs that read and are counted: how often a memory was read is part of what it shows."""

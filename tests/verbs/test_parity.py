@@ -12,7 +12,7 @@ from tests.verbs.parity import Report, compare
 from tests.verbs.surfaces import Place, place_at
 
 from assay.storage import is_postgres
-from assay.verbs import VERBS
+from assay.verbs.table import VERBS
 
 ON_POSTGRES = frozenset({"memory.save", "memory.search", "run.start"})
 """Verbs that are compared on PostgreSQL as well; the long form compares all. Both back ends have one contract, which

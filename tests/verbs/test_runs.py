@@ -9,8 +9,8 @@ from tests.server.serving import reaching, services_at
 
 import assay
 from assay.errors import BadValue
-from assay.verbs import VERBS
 from assay.verbs.runs import ONE_RUN, START
+from assay.verbs.table import VERBS
 
 
 @pytest.fixture

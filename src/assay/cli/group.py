@@ -108,17 +108,17 @@ COMMANDS: Mapping[str, tuple[Entry, ...]] = {
         Entry(
             "validate",
             "Say that a memory was useful (+0.10 confidence) or was not (-0.05); often enough, it rises a tier.",
-            module="search",
+            module="feedback",
         ),
         Entry(
             "rate",
             "Say that an answer was useful or was not: it counts for the memories that it cites.",
-            module="search",
+            module="feedback",
         ),
         Entry(
             "observe",
             "Record what an agent read or wrote in a session, as feedback on its searches.",
-            module="search",
+            module="feedback",
         ),
         Entry("learn", "See, approve and take back what was learned from use."),
     ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -25,7 +26,9 @@ from assay.records import (
     Telemetry,
     Tier,
 )
-from assay.verbs.searching import MemorySearchRequest
+
+if TYPE_CHECKING:
+    from assay.verbs.searching import MemorySearchRequest
 
 SNIPPET = 240
 """Characters shown of a passage."""

@@ -23,15 +23,16 @@ from assay.access import Access, Grant
 from assay.cli.options import Common, print_json, shape
 from assay.network import OFFLINE_VARIABLE
 from assay.records import Scope
-from assay.records.run_results import Caveat, CaveatKind
 from assay.settings import CONFIG_VARIABLE, LoadedSettings, Settings, load_settings
 from assay.verbs import Caller, Verb
 from assay.verbs import Surface as VerbSurface
 from assay.verbs.verb import Progress, report_nothing
-from assay.wiring import open_engine, scope_of, spread_embedder
+from assay.wiring import open_engine, scope_of
 
 if TYPE_CHECKING:
+    from assay.embedding.protocol import Embedder
     from assay.memory.engine import Engine
+    from assay.records.run_results import Caveat
     from assay.research.events import Listen
     from assay.work.jobs import Executor
 
@@ -101,6 +102,8 @@ class Surface:
         """
         if self.common.json:
             return
+        from assay.records.run_results import CaveatKind  # noqa: PLC0415 - most commands have no run to speak of
+
         folded = [caveat for caveat in caveats if caveat.kind is CaveatKind.NOT_APPLICABLE]
         if self.common.verbose or len(folded) <= MOST_REASONS:
             folded = []
@@ -138,10 +141,19 @@ class Surface:
         `progress` of how far the work is. An `executor` embeds, where one is given.
         """
         request = verb.make(given)
-        spread = None if executor is None else spread_embedder(self.settings, executor)
-        with open_engine(self.settings, create=create, run_once=run_once, embedder=spread) as engine:
+        with open_engine(
+            self.settings, create=create, run_once=run_once, embedder=self._spread_over(executor)
+        ) as engine:
             caller = self.caller(engine, verb.command)
             return verb.call(replace(caller, listen=listen, progress=progress or report_nothing), request)
+
+    def _spread_over(self, executor: Executor | None) -> Embedder | None:
+        """Return the embedder of the settings, spread over an executor's workers; `None` where there is no executor."""
+        if executor is None:
+            return None
+        from assay.wiring import spread_embedder  # noqa: PLC0415 - loads what runs and clusters need
+
+        return spread_embedder(self.settings, executor)
 
     def call_unopened(self, verb: Verb[Any, R], **given: Any) -> R:
         """Call a verb that needs no opened store: there may be none, or one that cannot be opened."""

@@ -22,8 +22,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from assay import wiring
 from assay.access import Act, Grant, Policy
 from assay.records import Scope
-from assay.verbs import FAMILIES, Caller, McpTool, Surface, Verb
+from assay.verbs import Caller, McpTool, Surface, Verb
 from assay.verbs.faults import refuse
+from assay.verbs.table import FAMILIES
 from assay.verbs.verb import leave_out
 
 if TYPE_CHECKING:

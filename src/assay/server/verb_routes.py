@@ -17,9 +17,10 @@ from starlette.responses import Response
 from assay.server.routing import Asked, Handler, Resource, Route, RouteCall
 from assay.server.services import Lane
 from assay.server.streaming import STREAMED, Tell, stream_work
-from assay.verbs import FAMILIES, Family, HttpRoute, Verb
+from assay.verbs import Family, HttpRoute, Verb
 from assay.verbs.faults import refuse
 from assay.verbs.fields import YesNo
+from assay.verbs.table import FAMILIES
 from assay.verbs.verb import leave_out
 
 if TYPE_CHECKING:

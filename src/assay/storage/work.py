@@ -1,11 +1,15 @@
-"""A unit of work: every repository over one connection, one scope, one transaction."""
+"""A unit of work: every repository over one connection, one scope, one transaction.
+
+Repositories that neither a search nor a save needs are imported where they are first asked for: `assay search` is one
+short process, and waits for every module that it loads.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sqlalchemy import Connection
 
@@ -16,7 +20,6 @@ from assay.storage.repositories.base import Bound, Meta, open_savepoint
 from assay.storage.repositories.chunks import Indexed, TriggerRows
 from assay.storage.repositories.coordination import Leases, LiveQuestionRows, SharedLimits
 from assay.storage.repositories.edges import Edges
-from assay.storage.repositories.erasure import Erasure, StoredSecrets
 from assay.storage.repositories.evidence import (
     AbTests,
     Feedback,
@@ -30,21 +33,24 @@ from assay.storage.repositories.evidence import (
 )
 from assay.storage.repositories.facts import Facts
 from assay.storage.repositories.history import Audit, Changes
-from assay.storage.repositories.judging import JudgeRows, PromptRows, ReplyRows, SpendingRows
 from assay.storage.repositories.learning import LearnedTermRows, LearningRows
 from assay.storage.repositories.memories import Memories
-from assay.storage.repositories.memory_lists import MemoryLists
 from assay.storage.repositories.passage_filters import FilteredPassages
 from assay.storage.repositories.passages import Passages
 from assay.storage.repositories.prepared import driver_of
 from assay.storage.repositories.queries import Queries, Usage
-from assay.storage.repositories.research import ResearchRows
-from assay.storage.repositories.retention import Retention
 from assay.storage.repositories.sessions import KnownFiles, Saves, SessionRows, Tasks
 from assay.storage.repositories.stems import Stems
-from assay.storage.repositories.tenants import Tenants
-from assay.storage.repositories.traces import Traces
 from assay.storage.repositories.vectors import Vectors
+
+if TYPE_CHECKING:
+    from assay.storage.repositories.erasure import Erasure, StoredSecrets
+    from assay.storage.repositories.judging import JudgeRows, PromptRows, ReplyRows, SpendingRows
+    from assay.storage.repositories.memory_lists import MemoryLists
+    from assay.storage.repositories.research import ResearchRows
+    from assay.storage.repositories.retention import Retention
+    from assay.storage.repositories.tenants import Tenants
+    from assay.storage.repositories.traces import Traces
 
 Made = TypeVar("Made")
 
@@ -97,6 +103,8 @@ class Work:
     @made_once
     def memory_lists(self) -> MemoryLists:
         """Memories as sorted lists, and what waits for a decision."""
+        from assay.storage.repositories.memory_lists import MemoryLists
+
         return MemoryLists(self._bound)
 
     @made_once
@@ -197,16 +205,22 @@ class Work:
     @made_once
     def judging(self) -> JudgeRows:
         """Inputs and verdicts of judges, and their calibrations."""
+        from assay.storage.repositories.judging import JudgeRows
+
         return JudgeRows(self._bound)
 
     @made_once
     def model_replies(self) -> ReplyRows:
         """Cached replies of models."""
+        from assay.storage.repositories.judging import ReplyRows
+
         return ReplyRows(self._bound)
 
     @made_once
     def spending(self) -> SpendingRows:
         """The cost of calls to models."""
+        from assay.storage.repositories.judging import SpendingRows
+
         return SpendingRows(self._bound)
 
     @made_once
@@ -242,6 +256,8 @@ class Work:
     @made_once
     def retention(self) -> Retention:
         """Rows that are old enough to leave."""
+        from assay.storage.repositories.retention import Retention
+
         return Retention(self._bound)
 
     @made_once
@@ -262,16 +278,22 @@ class Work:
     @made_once
     def research(self) -> ResearchRows:
         """Answered questions with their evaluation."""
+        from assay.storage.repositories.research import ResearchRows
+
         return ResearchRows(self._bound)
 
     @made_once
     def traces(self) -> Traces:
         """Traces of other systems."""
+        from assay.storage.repositories.traces import Traces
+
         return Traces(self._bound)
 
     @made_once
     def prompts(self) -> PromptRows:
         """Versions of prompts."""
+        from assay.storage.repositories.judging import PromptRows
+
         return PromptRows(self._bound)
 
     @made_once
@@ -282,6 +304,8 @@ class Work:
     @made_once
     def tenants(self) -> Tenants:
         """Every tenant of the store."""
+        from assay.storage.repositories.tenants import Tenants
+
         return Tenants(self._bound)
 
     @made_once
@@ -322,9 +346,13 @@ class Work:
     @made_once
     def stored_secrets(self) -> StoredSecrets:
         """Secrets that an older version stored in clear."""
+        from assay.storage.repositories.erasure import StoredSecrets
+
         return StoredSecrets(self._bound)
 
     @made_once
     def erasure(self) -> Erasure:
         """Erasing rows in every table."""
+        from assay.storage.repositories.erasure import Erasure
+
         return Erasure(self._bound)

@@ -1,6 +1,7 @@
-"""The table of verbs: everything a user can do, once, for every surface.
+"""Everything a user can do, once, for every surface.
 
 - `verb`: what a verb, a caller and a request are.
+- `table`: the table of all verbs.
 - `fields`: field types that requests share.
 - `faults`: what is wrong with a request, in plain words.
 - `paging`: pages of long lists: cursor, limit, next_cursor.
@@ -32,68 +33,11 @@
 
 To add one: write its request, its function and its `Verb` in the module of its family. Routes, tools, schemas, the
 client, reference pages and the tests of parity and authority follow from the table.
+
+The command line imports only the families that a command uses, so that a search does not wait for all the others;
+nothing here imports a family, `table` imports all of them.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
-
-from assay.verbs import (
-    access,
-    analysis,
-    auditing,
-    datasets,
-    documents,
-    files,
-    flags,
-    health,
-    judgments,
-    ladder,
-    learning,
-    maintenance,
-    memory,
-    metrics,
-    prompts,
-    reading,
-    research,
-    runs,
-    searching,
-    sessions,
-    store_audits,
-    traces,
-    usage,
-    variants,
-)
 from assay.verbs.verb import Caller, Family, HttpRoute, McpTool, Request, Surface, Verb
 
-FAMILIES: tuple[Family, ...] = (
-    access.FAMILY,
-    analysis.FAMILY,
-    auditing.FAMILY,
-    datasets.FAMILY,
-    documents.FAMILY,
-    files.FAMILY,
-    flags.FAMILY,
-    health.FAMILY,
-    judgments.FAMILY,
-    ladder.FAMILY,
-    learning.FAMILY,
-    maintenance.FAMILY,
-    memory.FAMILY,
-    metrics.FAMILY,
-    prompts.FAMILY,
-    reading.FAMILY,
-    research.FAMILY,
-    runs.FAMILY,
-    searching.FAMILY,
-    sessions.FAMILY,
-    store_audits.FAMILY,
-    traces.FAMILY,
-    usage.FAMILY,
-    variants.FAMILY,
-)
-VERBS: Mapping[str, Verb[Any, Any]] = {verb.name: verb for family in FAMILIES for verb in family.verbs}
-"""Every verb by its name."""
-
-__all__ = ["FAMILIES", "VERBS", "Caller", "Family", "HttpRoute", "McpTool", "Request", "Surface", "Verb"]
+__all__ = ["Caller", "Family", "HttpRoute", "McpTool", "Request", "Surface", "Verb"]

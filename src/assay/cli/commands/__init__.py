@@ -2,7 +2,8 @@
 
 Memories:
 - `memories`: save, update, list, show, link, why, restore.
-- `search`: search, validate, rate, observe.
+- `search`: search.
+- `feedback`: validate, rate, observe.
 - `documents`: ingest, import, export.
 - `sessions`: session, attribution and task.
 - `learn`: what was learned from use, and its approval.
