@@ -73,6 +73,7 @@ def _remember(stage: Stage, engine: Engine, settings: Settings) -> None:
         tier="constitutional",
         rel_path="stove.md",
         source_id="file:stove",
+        surroundings="We spoke of winters by the sea.",
         **given,
     )
     body = "The session cookie of the web shop lives for {} hours after the last request."
