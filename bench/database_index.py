@@ -164,15 +164,15 @@ def make_memories(data: Path, chunks: int, seed: int = 1) -> Iterator[Saved]:
         if 4 < len(sentence.split()) < 60
     ]
     sentences += [heading + "." for heading in headings(data)]
-    centres = _unit(rng.standard_normal((CENTRES, DIMENSION), dtype=np.float32))
+    centres = to_length_one(rng.standard_normal((CENTRES, DIMENSION), dtype=np.float32))
     for place in range(0, chunks, PER_MEMORY):
         memory_id = f"m_{place // PER_MEMORY:07d}"
         texts = [
             " ".join(sentences[pick] for pick in rng.integers(0, len(sentences), SENTENCES)) for _ in range(PER_MEMORY)
         ]
         near = centres[rng.integers(0, CENTRES, PER_MEMORY)]
-        noise = _unit(rng.standard_normal((PER_MEMORY, DIMENSION), dtype=np.float32))
-        vectors = _unit(near + NOISE * noise)
+        noise = to_length_one(rng.standard_normal((PER_MEMORY, DIMENSION), dtype=np.float32))
+        vectors = to_length_one(near + NOISE * noise)
         pieces = [
             Chunk(memory_id=memory_id, position=at, text=text, heading_path="", token_count=len(text.split()))
             for at, text in enumerate(texts)
@@ -189,12 +189,13 @@ def make_questions(store: Store, data: Path, count: int) -> list[Question]:
     texts = [kind[place] for kind in kinds for place in rng.permutation(len(kind))[: count // 2]]
     with store.reading(SCOPE) as work:
         page = work.vectors.page(MODEL, limit=len(texts))
-    noise = _unit(rng.standard_normal((len(texts), DIMENSION), dtype=np.float32))
-    vectors = _unit(page.vectors + NOISE * noise)
+    noise = to_length_one(rng.standard_normal((len(texts), DIMENSION), dtype=np.float32))
+    vectors = to_length_one(page.vectors + NOISE * noise)
     return [Question(text, vector) for text, vector in zip(texts, vectors, strict=True)]
 
 
-def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+def to_length_one(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Scale each row to length 1."""
     made: NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     return made.astype(np.float32)
 
@@ -396,7 +397,8 @@ def _family(process: int) -> list[int]:
 
 
 @contextmanager
-def _postgres(folder: Path) -> Iterator[tuple[str, int]]:
+def serve_postgres(folder: Path) -> Iterator[tuple[str, int]]:
+    """A server with its files in this folder: its address, and its process."""
     server = get_server(folder / "postgres")
     try:
         with psycopg.connect(server.get_uri(), autocommit=True) as connection:
@@ -423,7 +425,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = asked.folder or Path(tempfile.mkdtemp(prefix="adbi-"))
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        with _postgres(folder) as (address, process):
+        with serve_postgres(folder) as (address, process):
             _run(asked, folder, address, process)
     finally:
         if asked.folder is None:

@@ -11,6 +11,7 @@ from tests.storage.homes import raw
 
 from assay.records import Scope
 from assay.storage import ChunkVector, Saved, Store
+from assay.storage.repositories.vectors import index_name
 from assay.testing import note
 
 MODEL = "it's: model\\1"
@@ -88,6 +89,24 @@ def test_the_index_is_what_the_database_uses(store: Store, scope: Scope) -> None
     with store.reading(scope) as work:
         assert len(work.vectors.nearest(MODEL, ASKED, 5)) == 5
         assert work._bound.connection.execute(scans).scalar_one() == 1
+
+
+@pytest.mark.usefixtures("filled")
+@pytest.mark.parametrize(
+    ("size", "limit", "kept_in_view"),
+    [(0, 5, 200), (40, 5, 200), (40, 150, 300), (700_000, 5, 700), (700_000, 800, 1_000), (9_000_000, 5, 1_000)],
+)
+def test_a_search_keeps_more_vectors_in_view_the_larger_the_index_is(
+    store: Store, scope: Scope, size: int, limit: int, kept_in_view: int
+) -> None:
+    store.build_vector_index(scope, MODEL, 8)
+    with raw(store) as connection:
+        named = {"size": size, "name": index_name(scope.tenant, MODEL)}
+        connection.execute(text("UPDATE pg_class SET reltuples = :size WHERE oid = to_regclass(:name)"), named)
+    with store.reading(scope) as work:
+        work.vectors.nearest(MODEL, ASKED, limit)
+        effort = work._bound.connection.execute(text("SELECT current_setting('hnsw.ef_search')")).scalar_one()
+    assert int(effort) == kept_in_view
 
 
 def test_an_index_whose_build_was_broken_off_is_made_anew(store: Store, scope: Scope, filled: list[int]) -> None:
