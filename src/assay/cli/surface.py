@@ -30,7 +30,6 @@ from assay.verbs.verb import Progress, report_nothing
 from assay.wiring import open_engine, scope_of
 
 if TYPE_CHECKING:
-    from assay.embedding.protocol import Embedder
     from assay.memory.engine import Engine
     from assay.records.run_results import Caveat
     from assay.research.events import Listen
@@ -141,19 +140,14 @@ class Surface:
         `progress` of how far the work is. An `executor` embeds, where one is given.
         """
         request = verb.make(given)
-        with open_engine(
-            self.settings, create=create, run_once=run_once, embedder=self._spread_over(executor)
-        ) as engine:
+        spread = None
+        if executor is not None:
+            from assay.wiring import spread_embedder  # noqa: PLC0415 - loads what runs and clusters need
+
+            spread = spread_embedder(self.settings, executor)
+        with open_engine(self.settings, create=create, run_once=run_once, embedder=spread) as engine:
             caller = self.caller(engine, verb.command)
             return verb.call(replace(caller, listen=listen, progress=progress or report_nothing), request)
-
-    def _spread_over(self, executor: Executor | None) -> Embedder | None:
-        """Return the embedder of the settings, spread over an executor's workers; `None` where there is no executor."""
-        if executor is None:
-            return None
-        from assay.wiring import spread_embedder  # noqa: PLC0415 - loads what runs and clusters need
-
-        return spread_embedder(self.settings, executor)
 
     def call_unopened(self, verb: Verb[Any, R], **given: Any) -> R:
         """Call a verb that needs no opened store: there may be none, or one that cannot be opened."""
