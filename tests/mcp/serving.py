@@ -16,6 +16,7 @@ from mcp_types import CallToolResult
 
 from assay import wiring
 from assay.access import Access, Authoriser, Everybody, Grant
+from assay.clock import Clock
 from assay.mcp import http
 from assay.mcp.server import Host, build_server
 from assay.memory.engine import Engine
@@ -76,13 +77,14 @@ def serving_http(
     *,
     read_only: bool = False,
     also: tuple[str, ...] = (),
+    clock: Clock | None = None,
     **settings: Any,
 ) -> Iterator[str]:
-    """A server at a free port of this machine, by its address."""
+    """A server at a free port of this machine, by its address; without `clock` its limits know the real time."""
     with host_at(folder, read_only=read_only) as host, http.listen("127.0.0.1", 0) as at:
         host.settings = chosen = host.settings.change(**settings)
         app = http.build_guard(
-            build_server(host), authoriser or Everybody(OPERATOR), chosen, names=("127.0.0.1", *also)
+            build_server(host), authoriser or Everybody(OPERATOR), chosen, names=("127.0.0.1", *also), clock=clock
         )
         running = uvicorn.Server(http.make_server_config(app, chosen))
         thread = threading.Thread(target=lambda: anyio.run(_served, running, at), daemon=True)
