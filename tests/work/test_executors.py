@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -28,7 +29,7 @@ from assay.records.datasets import Dataset
 from assay.records.evaluations import CaseStatus
 from assay.wiring.executors import open_worker_system
 from assay.work import dask_cluster
-from assay.work.dask_cluster import ClusterName, open_cluster, read_cluster
+from assay.work.dask_cluster import ClusterName, connect, open_cluster, read_cluster
 from assay.work.dispatch import DispatchRules
 from assay.work.jobs import Executor, LocalExecutor
 from assay.work.processes import open_processes
@@ -215,3 +216,14 @@ def test_a_money_budget_holds_with_many_at_once() -> None:
         spent = sum(case.cost or 0.0 for case in result.cases)
         assert spent <= 1.0 + 1e-9
         assert result.counts[CaseStatus.OK] == 10
+
+
+@pytest.mark.slow
+def test_a_cluster_made_here_needs_no_port_that_another_program_has() -> None:
+    with socket.socket() as taken:
+        # Where another program has it already, it is as well.
+        with contextlib.suppress(OSError):
+            taken.bind(("", 8787))
+            taken.listen()
+        _, close = connect("local:1")
+        close()

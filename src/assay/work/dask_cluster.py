@@ -217,6 +217,8 @@ def connect(text: str, *, threads: int = 1) -> tuple[DaskCrew, Callable[[], None
             threads_per_worker=threads,
             host="127.0.0.1",
             dashboard_address=None,
+            # Without a dashboard its web server still takes port 8787, which one program at a time can have.
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
             silence_logs=logging.CRITICAL,
         )
     try:
