@@ -171,8 +171,7 @@ def make_memories(data: Path, chunks: int, seed: int = 1) -> Iterator[Saved]:
             " ".join(sentences[pick] for pick in rng.integers(0, len(sentences), SENTENCES)) for _ in range(PER_MEMORY)
         ]
         near = centres[rng.integers(0, CENTRES, PER_MEMORY)]
-        noise = to_length_one(rng.standard_normal((PER_MEMORY, DIMENSION), dtype=np.float32))
-        vectors = to_length_one(near + NOISE * noise)
+        vectors = add_noise(near, rng)
         pieces = [
             Chunk(memory_id=memory_id, position=at, text=text, heading_path="", token_count=len(text.split()))
             for at, text in enumerate(texts)
@@ -189,9 +188,13 @@ def make_questions(store: Store, data: Path, count: int) -> list[Question]:
     texts = [kind[place] for kind in kinds for place in rng.permutation(len(kind))[: count // 2]]
     with store.reading(SCOPE) as work:
         page = work.vectors.page(MODEL, limit=len(texts))
-    noise = to_length_one(rng.standard_normal((len(texts), DIMENSION), dtype=np.float32))
-    vectors = to_length_one(page.vectors + NOISE * noise)
-    return [Question(text, vector) for text, vector in zip(texts, vectors, strict=True)]
+    return [Question(text, vector) for text, vector in zip(texts, add_noise(page.vectors, rng), strict=True)]
+
+
+def add_noise(near: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
+    """Return vectors that lie around these, one for each."""
+    noise = to_length_one(rng.standard_normal(near.shape, dtype=np.float32))
+    return to_length_one(near + NOISE * noise)
 
 
 def to_length_one(rows: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -398,7 +401,7 @@ def _family(process: int) -> list[int]:
 
 @contextmanager
 def serve_postgres(folder: Path) -> Iterator[tuple[str, int]]:
-    """A server with its files in this folder: its address, and its process."""
+    """Serve PostgreSQL with its files in this folder; yields the address and the process."""
     server = get_server(folder / "postgres")
     try:
         with psycopg.connect(server.get_uri(), autocommit=True) as connection:

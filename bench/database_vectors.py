@@ -3,7 +3,8 @@
 The made vectors of `bench.database_index`, 384 dimensions around 1,000 centres, in a table of their own as `halfvec`.
 Graphs are given as neighbours:candidates while building, as pgvector's `m` and `ef_construction`. Each graph is
 searched with several numbers of candidates in view (`hnsw.ef_search`); recall is against comparing every vector.
-`Astray` are questions of whose nearest vectors none was found. A server is started for the run, and ends with it.
+`Nothing near` counts the questions of whose nearest vectors none was found. A server is started for the run and ends
+with it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 import psycopg
 from numpy.typing import NDArray
 
-from bench.database_index import CENTRES, DEPTH, DIMENSION, NOISE, serve_postgres, to_length_one
+from bench.database_index import CENTRES, DEPTH, DIMENSION, add_noise, serve_postgres, to_length_one
 
 PAGE = 5_000
 IN_VIEW = (40, 100, 200, 400, 1_000)
@@ -27,19 +28,13 @@ Vectors = NDArray[np.float32]
 
 
 def make_vectors(count: int, seed: int = 1) -> Iterator[Vectors]:
-    """Pages of vectors."""
+    """Yield the vectors, a page at a time."""
     rng = np.random.default_rng(seed)
     centres = to_length_one(rng.standard_normal((CENTRES, DIMENSION), dtype=np.float32))
     for place in range(0, count, PAGE):
         size = min(PAGE, count - place)
         near = centres[rng.integers(0, CENTRES, size)]
         yield add_noise(near, rng)
-
-
-def add_noise(near: Vectors, rng: np.random.Generator) -> Vectors:
-    """Vectors that lie around these."""
-    noise = to_length_one(rng.standard_normal(near.shape, dtype=np.float32))
-    return to_length_one(near + NOISE * noise)
 
 
 def fill(connection: psycopg.Connection[tuple[object, ...]], count: int) -> Vectors:
@@ -59,7 +54,7 @@ def fill(connection: psycopg.Connection[tuple[object, ...]], count: int) -> Vect
 
 
 def find_exactly(vectors: Vectors, questions: Vectors) -> list[set[int]]:
-    """The nearest vectors of each question, a few questions at a time."""
+    """Return the numbers of the vectors nearest to each question, by comparing all."""
     found: list[set[int]] = []
     for asked in np.array_split(questions, max(1, len(questions) // 20)):
         near = np.argpartition(-(asked @ vectors.T), DEPTH, axis=1)[:, :DEPTH]
@@ -70,7 +65,7 @@ def find_exactly(vectors: Vectors, questions: Vectors) -> list[set[int]]:
 def search(
     connection: psycopg.Connection[tuple[object, ...]], questions: Vectors, exact: Sequence[set[int]], in_view: int
 ) -> list[str]:
-    """Ask each question twice; the cells of the second time, which is warm."""
+    """Ask all questions twice, and return the cells of the second time, when the server has read what it needs."""
     connection.execute("SELECT set_config('hnsw.ef_search', %s, false)", (str(in_view),))
     wanted = f"SELECT number FROM made ORDER BY vector <=> %s::halfvec({DIMENSION}) LIMIT {DEPTH}".encode()
     shares: list[float] = []
@@ -94,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--graphs", default="16:64", help="neighbours:candidates of each graph, with commas between")
     asked = parser.parse_args(arguments)
     graphs = [tuple(map(int, graph.split(":"))) for graph in asked.graphs.split(",")]
-    print("| graph | built in | MB | in view | recall@10 | astray | p50 / p95 ms |\n|" + " --- |" * 7)
+    print("| graph | built in | MB | in view | recall@10 | nothing near | p50 / p95 ms |\n|" + " --- |" * 7)
     with (
         tempfile.TemporaryDirectory(prefix="adbv-") as folder,
         serve_postgres(Path(folder)) as (address, _),

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import threading
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
@@ -29,7 +30,7 @@ from assay.records.datasets import Dataset
 from assay.records.evaluations import CaseStatus
 from assay.wiring.executors import open_worker_system
 from assay.work import dask_cluster
-from assay.work.dask_cluster import ClusterName, connect, open_cluster, read_cluster
+from assay.work.dask_cluster import ClusterName, open_cluster, read_cluster
 from assay.work.dispatch import DispatchRules
 from assay.work.jobs import Executor, LocalExecutor
 from assay.work.processes import open_processes
@@ -225,5 +226,11 @@ def test_a_cluster_made_here_needs_no_port_that_another_program_has() -> None:
         with contextlib.suppress(OSError):
             taken.bind(("", 8787))
             taken.listen()
-        _, close = connect("local:1")
-        close()
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            crew, close = dask_cluster.connect("local:1")
+            try:
+                wait_until(lambda: bool(crew.workers()), 60.0, "a worker")
+            finally:
+                close()
+    assert [str(warning.message) for warning in told if issubclass(warning.category, UserWarning)] == []

@@ -6,7 +6,6 @@ program failed, 130 interrupted.
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import traceback
@@ -22,9 +21,6 @@ from assay.cli.interrupts import INTERRUPTED, INTERRUPTED_NOTE
 from assay.cli.options import Common, print_json, with_common
 from assay.errors import AssayError, InputError
 from assay.extras import missing_extra
-
-GARBAGE_AFTER = 200_000
-"""New objects between two looks for garbage: more than a short command makes. Python's own number is 700."""
 
 app = typer.Typer(
     name="assay",
@@ -53,8 +49,6 @@ def _root(context: typer.Context, show_version: VersionOption = False, **given: 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and leave with its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    # Loading libraries makes many objects and no garbage: looking for it is a tenth of the time of a short command.
-    gc.set_threshold(GARBAGE_AFTER)
     try:
         code = app(args=given, prog_name="assay", standalone_mode=False)
     except AssayError as problem:
@@ -79,8 +73,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code = _tell(_internal(problem), given)
     if code == INTERRUPTED:
         sys.stderr.write(INTERRUPTED_NOTE)
-    # What is left goes with the process. Python would look for garbage in all of it: a sixth of a short command.
-    gc.freeze()
     sys.exit(code if isinstance(code, int) else 0)
 
 

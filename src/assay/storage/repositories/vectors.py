@@ -48,11 +48,12 @@ from assay.storage.tables import chunks, memories, vectors
 LARGEST_EF = 1_000
 """What pgvector allows as `hnsw.ef_search`."""
 _LEAST_EF = 200
-_FOR_EACH_EF = 1_000
+_VECTORS_PER_EF = 1_000
 """Vectors of the index for each one that a search keeps in view. With 200 of 1,000,000 the first ten were .95 of the
 nearest, and some questions missed their whole topic; with 1,000 .99, for 2 ms more (`bench.database_vectors`)."""
 _EF_CONSTRUCTION = 128
-"""Candidates for the neighbours of each vector while the index is made; pgvector's own 64 gave .84 and .95 instead."""
+"""Candidates for the neighbours of each vector while the index is made. With pgvector's own 64, the same searches found
+.84 and .95 of the nearest."""
 
 
 class Near(NamedTuple):
@@ -117,7 +118,7 @@ def _set_effort(connection: Connection, query: NearestQuery) -> None:
         "name": index_name(query.tenant, query.model),
         "least": max(2 * query.limit, _LEAST_EF),
         "most": LARGEST_EF,
-        "share": _FOR_EACH_EF,
+        "share": _VECTORS_PER_EF,
     }
     connection.execute(statement, given)
 
